@@ -13,9 +13,8 @@ from crashing import kill_before_change
 from gpuenv.activation.entering import EnteredEnvironment
 from gpuenv.activation.kernel import plan_kernel, register
 from gpuenv.environments.contents.kernels import is_kernel_of, kernels_of
-from gpuenv.environments.external import remember
+from gpuenv.environments.listing import note_external
 from gpuenv.environments.record import Record, write_record
-from gpuenv.environments.run_steps import new_log
 from gpuenv.environments.store import find_place
 from gpuenv.operations.interrupted_change import mend
 from gpuenv.operations.manage import existing, list_all, list_interrupted
@@ -45,8 +44,8 @@ def make(environ: dict[str, str], name: str, kernels: Path) -> None:
         environment.path,
         Record(environment.name, "2026-11-22T10:00:00+00:00", "uv", {"steps": [str(environment.path)]}),
     )
-    remember(environment)
-    new_log(environment, MOMENT).touch()
+    note_external(environment)
+    environment.log(MOMENT).touch()
     kernel = plan_kernel(
         EnteredEnvironment(name, environment.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None
     )
@@ -117,7 +116,7 @@ def attempt(root: Path, scenario: str, number: int) -> bool:
     assert len(list((root / "data" / "elsewhere").glob("[!.]*"))) <= len(paths)
     assert not through or scenario == "clone" or "thesis" in kernels.pop()
     logs = [log.name for log in (root / "data" / "logs").glob("*.log")]
-    assert logs == [new_log(find_place(next(iter(paths)), environ), MOMENT).name], (number, logs)
+    assert logs == [find_place(next(iter(paths)), environ).log(MOMENT).name], (number, logs)
     return through
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuenv.activation.entering import activated, run
-from gpuenv.environments.external import remember
-from gpuenv.environments.listing import find_environment, list_environments
+from gpuenv.environments.listing import find_environment, list_environments, note_external
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
 from gpuenv.host.software.conda_environments import find_conda_environments
@@ -47,7 +46,7 @@ def conda_environment(path: Path, torch: str | None = None, python: str = "3.12.
 def made_by_gpuenv(path: Path, name: str, environ: dict[str, str]) -> None:
     conda_environment(path)
     write_record(path, Record(name, "2026-11-21T00:00:00+00:00", "micromamba", {"python": "3.12"}))
-    remember(find_place(name, environ, path.parent))
+    note_external(find_place(name, environ, path.parent))
 
 
 def test_environments_are_found_in_every_place_that_conda_keeps_them(

@@ -15,13 +15,13 @@ from fake_conda import FakeConda, Transcript, fake_conda, planned
 from plans import plan
 
 from gpuenv.environments.run_steps import StepEnvironment
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
 from gpuenv.installers.conda.commands import steps
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
 from gpuenv.planning.steps import conda_wanted
 

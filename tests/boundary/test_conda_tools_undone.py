@@ -12,13 +12,13 @@ from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned, tra
 
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.meta import is_conda_environment
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.environments.transaction import changing
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import Solved
 from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import InstallFailed
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.process import subprocesses as process
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")

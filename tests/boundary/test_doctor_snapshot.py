@@ -15,10 +15,10 @@ from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair import PlannedRepair, Repaired, apply_repair
 from gpuenv.environments import ledger, snapshot
 from gpuenv.environments.ledger import LedgerEntry
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.model.plan import Plan, Sources, Step
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.interrupted_change import mend, place_at
 from gpuenv.verification.locate import LocatedPython
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpuenv.node.making import CreateRequest, NodeCreation
-from gpuenv.node.places import NodeEnvironmentPaths
 from gpuenv.node.problems import NodeError
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the nodes are POSIX systems")
 INDEX = "--index-url https://me:s3cret@example.com/simple"
@@ -25,8 +25,10 @@ esac
 """
 
 
-def make(folder: Path, ending: str = "") -> NodeEnvironmentPaths:
-    environment = NodeEnvironmentPaths(str(folder / "data"), "paper", str(folder / "data" / "envs" / "paper"))
+def make(folder: Path, ending: str = "") -> EnvironmentPaths:
+    environment = EnvironmentPaths(
+        EnvironmentStore(folder / "data"), "paper", folder / "data" / "envs" / "paper"
+    )
     Path(environment.path).mkdir(parents=True)
     python = folder / "python"
     places = {name: folder / name for name in ("notes", "files", "modes")}

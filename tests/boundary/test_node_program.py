@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,15 @@ from nodes import HERE, Node, other_pythons, wanted
 from tiny_wheels import tiny_torch, tiny_wheel
 
 from gpuenv.environments import transaction as apply
-from gpuenv.environments.journal import parse_journal
-from gpuenv.environments.lock import locked
+from gpuenv.environments.file_lock import locked
+from gpuenv.environments.journal import parse_journal, write_journal
 from gpuenv.environments.store import find_place
 from gpuenv.fleet.node_archive import node_app
 from gpuenv.fleet.node_messages import NODE_TEXTS
 from gpuenv.fleet.parse_answers import NodeCreated, NodeFailure, parse_created, parse_detected
 from gpuenv.i18n.messages import _facts_in
 from gpuenv.model.errors import UsageError
+from gpuenv.on_disk.journal import Transaction
 from gpuenv.operations.manage import list_all
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the nodes are POSIX systems")
@@ -554,7 +556,7 @@ def test_what_gpuenv_left_half_made_is_undone(faked: tuple[Node, Path]) -> None:
     node, _ = faked
     environment = find_place("paper", node.environ)
     with locked(environment):
-        change = apply._begin(environment)
+        change = Transaction(environment.path, partial(write_journal, environment), lambda _: None)
         change.make_directory()
         (environment.path / "pyvenv.cfg").touch()
         change.mark()

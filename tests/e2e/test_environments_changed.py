@@ -22,7 +22,7 @@ from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 CPU = ("torch==2.14.1", "--cuda", "cpu", "--python", PYTHON, "--manager", "uv")

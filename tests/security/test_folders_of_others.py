@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from gpuenv.cli.main import run
+from gpuenv.environments.file_lock import locked
 from gpuenv.environments.folders import mounts, owners
 from gpuenv.environments.folders.mounts import kind_of, parse_mountinfo
 from gpuenv.environments.folders.preconditions import check_beginning
-from gpuenv.environments.lock import locked
 from gpuenv.environments.store import find_place
 from gpuenv.model.errors import UsageError
 from gpuenv.operations import create as creating

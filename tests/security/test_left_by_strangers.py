@@ -22,12 +22,12 @@ from gpuenv.environments import ledger, renaming, snapshot
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.last_use import mark_used
-from gpuenv.environments.journal import journal_file, write_journal
+from gpuenv.environments.journal import write_journal
 from gpuenv.environments.renaming import MovedKernel
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.on_disk.directories import identity_of
 from gpuenv.on_disk.journal import new_journal
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.operations.interrupted_change import mend, place_at
 from gpuenv.operations.manage import existing, list_all, list_interrupted, remove
 
@@ -106,8 +106,8 @@ def attempt(act: Callable[[], object]) -> None:
 
 def change(place: EnvironmentPaths) -> None:
     """Do what each command that changes an environment does first, then a change that fails."""
+    from gpuenv.environments.file_lock import locked  # noqa: PLC0415
     from gpuenv.environments.in_place import changing_in_place  # noqa: PLC0415
-    from gpuenv.environments.lock import locked  # noqa: PLC0415
 
     with locked(place):
         apply.recover(place)
@@ -330,7 +330,7 @@ def test_a_renaming_of_ours_does_not_write_through_links(
 def building(place: EnvironmentPaths, outside: Path) -> str:
     """Return a journal that makes the user's own folder look like a half-made environment."""
     victim = EnvironmentPaths(place.store, outside.name, outside)
-    file = journal_file(write_and_forget(victim))
+    file = write_and_forget(victim).journal
     text = file.read_text()
     file.unlink()
     return text
@@ -354,7 +354,7 @@ def put(file: Path, text: str) -> Path:
 
 def plant_journal(place: EnvironmentPaths, outside: Path) -> tuple[EnvironmentPaths, Path]:
     victim = EnvironmentPaths(place.store, outside.name, outside)
-    return victim, put(journal_file(victim), building(place, outside))
+    return victim, put(victim.journal, building(place, outside))
 
 
 def look_and_mend(victim: EnvironmentPaths, environ: dict[str, str]) -> None:
@@ -451,7 +451,7 @@ def test_a_journal_names_nothing_but_its_own_environment(
 ) -> None:
     document = json.loads(building(place, outside))
     own = json.loads(building(place, place.path))
-    put(journal_file(place), json.dumps({**own, field: document["path"]}))
+    put(place.journal, json.dumps({**own, field: document["path"]}))
     before, inside = state(outside), state(place.path)
     with pytest.raises(UsageError) as raised:
         mend(place)
@@ -460,7 +460,7 @@ def test_a_journal_names_nothing_but_its_own_environment(
 
 
 def test_what_was_put_in_place_of_the_old_environment_does_not_come_back(place: EnvironmentPaths) -> None:
-    journal = write_journal(place, new_journal(place.path, replaces=True))
+    write_journal(place, journal := new_journal(place.path, replaces=True))
     assert journal.old is not None
     place.path.rename(place.path.with_name("stolen"))
     make(EnvironmentPaths(place.store, "theirs", journal.old))

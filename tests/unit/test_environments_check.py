@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.environments.check_installed import check_installed, installed_versions, parse_torch_cuda
+from gpuenv.environments.check_installed import check_installed, parse_torch_cuda
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.run_steps import StepEnvironment, step_failed
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan, Sources, Step
 from gpuenv.model.variant import CudaVersion
 from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.installed import installed_versions
 from gpuenv.process.subprocesses import Completed
 from gpuenv.signatures.log_pages import readable_lines
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.environments import transaction as apply
-from gpuenv.environments.journal import journal_file, parse_journal, undo_or_finish, write_journal
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
+from gpuenv.environments.journal import parse_journal, undo_or_finish, write_journal
 from gpuenv.model.errors import UsageError
 from gpuenv.on_disk.directories import identity_of
 from gpuenv.on_disk.journal import Journal, new_journal, render_journal
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 
 @pytest.fixture
@@ -62,25 +62,26 @@ def test_a_journal_that_would_remove_something_else_is_a_value_error(change: dic
 
 
 def test_a_directory_that_is_not_ours_stays(place: EnvironmentPaths) -> None:
-    left = write_journal(place, replace(new_journal(place.path, replaces=False), identity=(1, 2)))
+    write_journal(place, left := replace(new_journal(place.path, replaces=False), identity=(1, 2)))
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
     undo_or_finish(place, left)
     assert (place.path / "thesis.tex").exists()
-    assert not journal_file(place).exists()
+    assert not place.journal.exists()
 
 
 def test_a_marked_directory_without_its_marker_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
     (place.path / "thesis.tex").touch()
     mine = replace(new_journal(place.path, replaces=False), identity=identity_of(place.path), marked=True)
-    undo_or_finish(place, write_journal(place, mine))
+    write_journal(place, mine)
+    undo_or_finish(place, mine)
     assert (place.path / "thesis.tex").exists()
 
 
 def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: EnvironmentPaths) -> None:
     place.path.mkdir()
-    left = write_journal(place, new_journal(place.path, replaces=True))
+    write_journal(place, left := new_journal(place.path, replaces=True))
     assert left.old is not None
     place.path.rename(left.old)
     place.path.write_text("mine", encoding="utf-8")
@@ -94,7 +95,7 @@ def test_what_lies_in_the_way_of_the_old_one_is_named_and_stays(place: Environme
 
 def test_a_journal_that_can_not_be_read_is_told(place: EnvironmentPaths) -> None:
     place.store.journals.mkdir()
-    journal_file(place).write_text("{", encoding="utf-8")
+    place.journal.write_text("{", encoding="utf-8")
     with pytest.raises(UsageError) as raised:
         apply.recover(place)
     assert raised.value.code == "journal-unreadable"

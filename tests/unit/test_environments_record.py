@@ -10,14 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.environments.record import (
-    FILE_NAME,
-    Record,
-    parse_record,
-    read_record,
-    render_record,
-    write_record,
-)
+from gpuenv.environments.record import Record, parse_record, read_record, render_record, write_record
+from gpuenv.on_disk.places import RECORD
 from gpuenv.on_disk.replace import replace_file
 
 _json = st.recursive(
@@ -26,7 +20,7 @@ _json = st.recursive(
     max_leaves=8,
 )
 _object = st.dictionaries(st.text(max_size=5), _json, max_size=3)
-RECORD = Record(
+PAPER = Record(
     "paper", "2026-11-20T10:00:00+00:00", "uv", {"packages": [{"name": "torch", "version": "1"}, 3]}
 )
 
@@ -60,7 +54,7 @@ def test_other_json_is_a_value_error(document: Any) -> None:
 )  # fmt: skip
 def test_a_field_of_the_wrong_kind_is_a_value_error(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="record"):
-        parse_record(json.dumps({**json.loads(render_record(RECORD)), **change}))
+        parse_record(json.dumps({**json.loads(render_record(PAPER)), **change}))
 
 
 @given(st.text(max_size=100))
@@ -86,22 +80,22 @@ def test_passwords_in_addresses_are_not_kept() -> None:
 
 
 def test_the_plan_can_be_asked_whatever_it_holds() -> None:
-    assert RECORD.package("torch") == {"name": "torch", "version": "1"}
-    assert RECORD.package("numpy") is None
+    assert PAPER.package("torch") == {"name": "torch", "version": "1"}
+    assert PAPER.package("numpy") is None
     assert Record("p", "", "uv", {"packages": 3}).package("torch") is None
     assert Record("p", "", "uv", {"variant": 3}).planned("variant") is None
 
 
 def test_a_record_that_can_not_be_read_says_so_in_an_environment(tmp_path: Path) -> None:
     assert read_record(tmp_path) is None
-    (tmp_path / FILE_NAME).write_bytes(b"\xff\xfe")
+    (tmp_path / RECORD).write_bytes(b"\xff\xfe")
     assert read_record(tmp_path) is None  # no environment: the file is something else's
     (tmp_path / "pyvenv.cfg").touch()
     damaged = read_record(tmp_path)
     assert damaged is not None
     assert damaged.problem
-    write_record(tmp_path, RECORD)
-    assert read_record(tmp_path) == RECORD
+    write_record(tmp_path, PAPER)
+    assert read_record(tmp_path) == PAPER
 
 
 def test_a_file_that_can_not_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:

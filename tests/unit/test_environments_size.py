@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpuenv.environments.contents.size import count_bytes, environment_size
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.inspection.list_facts import ago
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=timezone.utc)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.activation.entering import EnteredEnvironment, activation_of, python_of
-from gpuenv.environments.check_installed import site_packages
 from gpuenv.environments.contents.kernel_spec import display_name, kernel_name, render_kernel
 from gpuenv.environments.contents.kernels import (
     check_free,
@@ -22,6 +21,7 @@ from gpuenv.environments.listing import place_of
 from gpuenv.environments.store import is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.on_disk.installed import site_packages
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpuenv.environments.folders.full_disk import is_full
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.directories import is_full, remove_tree
 
 _LEFT = "removing-"
 _TEMPORARY = r"tmp\w{8}"

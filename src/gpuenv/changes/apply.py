@@ -13,11 +13,11 @@ from packaging.utils import canonicalize_name
 from gpuenv.changes.open_environment import Opened
 from gpuenv.changes.resolve import PlannedChange, changed_plan, exact
 from gpuenv.environments import transaction as apply
-from gpuenv.environments.check_installed import check_installed, not_as_planned, site_packages, torch_cuda
+from gpuenv.environments.check_installed import check_installed, not_as_planned, torch_cuda
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.contents.installed import read_installed
+from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.in_place import changing_in_place
-from gpuenv.environments.lock import WAIT_S, locked
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
@@ -29,6 +29,7 @@ from gpuenv.installers.dry_run import UNKNOWN
 from gpuenv.installers.protocol import held_arguments
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import CheckedStack, HeldFiles, Sources, Step
+from gpuenv.on_disk.installed import site_packages
 from gpuenv.operations.proof_age import proven
 from gpuenv.operations.settle import lifted
 from gpuenv.operations.verify import VerifyResult

@@ -16,7 +16,6 @@ from gpuenv.changes.dependents import Needs, needs_of
 from gpuenv.environments.check_installed import torch_cuda
 from gpuenv.environments.contents.installed import read_installed
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.installers.conda import commands as conda_calls
@@ -26,6 +25,7 @@ from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.installed import Installed
 from gpuenv.model.plan import OriginalRequest, Sources
 from gpuenv.model.wheel import Platform
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.manage import existing, existing_to_change
 from gpuenv.operations.settle import word_for
 from gpuenv.planning.index_order import served_by

@@ -28,7 +28,8 @@ def disk_error(error: Exception) -> UsageError | None:
 
 
 def _told(error: OSError) -> UsageError:
-    from gpuenv.environments.folders.full_disk import because_of, is_full, ways_out  # noqa: PLC0415 - rarely needed
+    from gpuenv.environments.os_errors import because_of, ways_out  # noqa: PLC0415 - rarely needed
+    from gpuenv.on_disk.directories import is_full  # noqa: PLC0415 - rarely needed
 
     path, reason = error.filename if isinstance(error.filename, str) else None, reason_of(error)
     message = tr("`{path}`: {error}", path=path, error=reason) if path else reason

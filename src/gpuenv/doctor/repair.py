@@ -13,8 +13,8 @@ from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repai
 from gpuenv.doctor.repair_steps import planned_changes, repair_steps
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
+from gpuenv.environments.file_lock import busy, locked
 from gpuenv.environments.in_place import changing_in_place
-from gpuenv.environments.lock import busy, locked
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, new_log, run_steps

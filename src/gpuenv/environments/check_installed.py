@@ -4,59 +4,21 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from email.parser import HeaderParser
 from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.files.read_limited import read_limited_text, read_regular
+from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import Plan, PlannedPackage
 from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
+from gpuenv.on_disk.installed import installed_versions, site_packages
 
 _CUDA = re.compile(r"""^cuda(?:\s*:[^=\n]*)?\s*=\s*(?:None|['"]([^'"\n]*)['"])""", re.MULTILINE)
-_METADATA = 16 << 20  # bytes; it holds a whole README
 _LARGEST = 1024 * 1024  # bytes; version.py has some hundred
-
-
-def site_packages(environment: Path) -> tuple[Path, ...]:
-    """Return where an environment keeps its packages."""
-    if (environment / "Lib" / "site-packages").is_dir():
-        return (environment / "Lib" / "site-packages",)
-    return tuple(sorted(environment.glob("lib/*/site-packages")))
-
-
-def installed_versions(environment: Path) -> dict[str, str]:
-    """Map the normalized names of all that is installed in an environment to versions, read from metadata."""
-    versions: dict[str, str] = {}
-    infos = (info for path in site_packages(environment) for info in _infos(path))
-    for name, version in map(_identity, infos):
-        if name and version:
-            versions.setdefault(canonicalize_name(name), version)
-    return versions
-
-
-def _infos(file: Path) -> list[Path]:
-    try:
-        return [path for path in file.iterdir() if path.suffix in {".dist-info", ".egg-info"}]
-    except OSError:
-        return []
-
-
-def _identity(info: Path) -> tuple[str | None, str | None]:
-    # Not importlib.metadata, which waits for ever where there is a pipe in place of METADATA.
-    for file in (info / "METADATA", info / "PKG-INFO", info):
-        try:
-            headers = HeaderParser().parsestr(read_regular(file, _METADATA).decode("utf-8"))
-        except OSError:
-            continue
-        except ValueError:  # no UTF-8, or no file
-            return None, None
-        return headers.get("Name"), headers.get("Version")
-    return None, None
 
 
 def check_installed(plan: Plan, environment: Path, log: Path) -> None:

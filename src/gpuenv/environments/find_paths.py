@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.environments.check_installed import site_packages
-from gpuenv.environments.record import FILE_NAME
 from gpuenv.environments.rewrite_paths import (
     Move,
     moved_path,
@@ -18,9 +16,11 @@ from gpuenv.environments.rewrite_paths import (
     relocated_configuration,
     relocated_record,
 )
+from gpuenv.on_disk.installed import site_packages
+from gpuenv.on_disk.places import RECORD
 
 _LARGEST = 4 << 20  # bytes of a script, of which a launcher with a zip behind it is the longest
-_RECORD = 64 << 20
+_LONGEST_RECORD = 64 << 20
 _TEXTS = ("bin", "etc", "share")  # what installers write for one place; packages themselves don't
 _STARTUP = (".pth", ".py", ".egg-link")
 
@@ -45,7 +45,7 @@ def rewritten_files(root: Path, move: Move) -> tuple[Rewritten, ...]:
 
 
 def _texts(root: Path) -> Iterator[Path]:
-    yield from (path for path in sorted(root.iterdir()) if path.name != FILE_NAME)
+    yield from (path for path in sorted(root.iterdir()) if path.name != RECORD)
     for folder in _TEXTS:
         for where, _, names in os.walk(root / folder):
             yield from (Path(where, name) for name in sorted(names))
@@ -73,7 +73,7 @@ def _records(root: Path, contents: dict[str, bytes]) -> Iterator[Rewritten]:
         named = {os.path.relpath(root / path, packages): content for path, content in contents.items()}
         for record in sorted(packages.glob("*.dist-info/RECORD")) if named else ():
             status = record.stat()
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _RECORD:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LONGEST_RECORD:
                 continue
             text = record.read_bytes().decode("utf-8", "surrogateescape")
             new = relocated_record(text, named)

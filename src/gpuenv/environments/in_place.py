@@ -9,10 +9,10 @@ from pathlib import Path
 from gpuenv.environments import ledger, snapshot
 from gpuenv.environments.ledger import LedgerEntry
 from gpuenv.environments.os_errors import os_error_told
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.process import interruption
 
 

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv.environments.check_installed import site_packages
 from gpuenv.host.executables import is_there, read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import Interpreter
+from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import subprocesses as process
 from gpuenv.process.exit_status import describe_status
 from gpuenv.untrusted.documents import load_json

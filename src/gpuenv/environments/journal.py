@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from pathlib import Path
 
 from gpuenv.environments.ledger import read_proven, unreadable
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, make_own_directory, unwritable
+from gpuenv.environments.os_errors import not_undone
+from gpuenv.environments.store import make_own_directory, unwritable
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk import journal as on_disk
@@ -17,8 +16,8 @@ from gpuenv.on_disk.journal import (
     is_ours,
     journal_of,
     render_journal,
-    write_marker,
 )
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
@@ -35,19 +34,13 @@ def parse_journal(text: str) -> Journal:
         raise ValueError(gettext(str(error))) from None
 
 
-def journal_file(environment: EnvironmentPaths) -> Path:
-    """Return where the journal of a place is."""
-    return environment.store.journals / f"{environment.key}.json"
-
-
-def write_journal(environment: EnvironmentPaths, journal: Journal) -> Journal:
-    """Write the journal and return it; raise UsageError where the store can't be written."""
+def write_journal(environment: EnvironmentPaths, journal: Journal) -> None:
+    """Write the journal; raise UsageError where the store can't be written."""
     make_own_directory(environment.store.journals)
     try:
-        replace_file(journal_file(environment), render_journal(journal), mode=0o600)
+        replace_file(environment.journal, render_journal(journal), mode=0o600)
     except OSError as error:
         raise unwritable(environment.store.journals, error) from None
-    return journal
 
 
 def read_journal(environment: EnvironmentPaths) -> Journal | None:
@@ -55,7 +48,7 @@ def read_journal(environment: EnvironmentPaths) -> Journal | None:
 
     Raises UsageError when its journal can't be read, is another user's, or is of another place.
     """
-    file = journal_file(environment)
+    file = environment.journal
     try:
         return _of(environment, parse_journal(read_proven(file, _LARGEST).decode("utf-8")))
     except (FileNotFoundError, NotADirectoryError):
@@ -86,27 +79,30 @@ def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
         except (OSError, ValueError):
             continue
         environment = EnvironmentPaths(store, journal.path.name, journal.path)
-        if journal_file(environment) == file:
+        if environment.journal == file:
             places.append(environment)
     return tuple(places)
 
 
 def forget(environment: EnvironmentPaths) -> None:
     """Delete the journal: the change has ended."""
-    journal_file(environment).unlink(missing_ok=True)
+    environment.journal.unlink(missing_ok=True)
 
 
 def undo_or_finish(environment: EnvironmentPaths, journal: Journal) -> None:
-    """Bring the place to what it was before, or, when the change was committed, finish it.
+    """Undo or finish a change and delete its journal; raise UsageError where something foreign is in the way.
 
-    Each step can be repeated, so that this may itself be interrupted. Raises OSError where a file can't be
-    moved or removed, UsageError where something foreign lies in the way.
+    What cannot be removed after a commit stays for the next command; where a change cannot be undone,
+    InstallFailed is raised and the journal stays.
     """
     try:
         on_disk.undo_or_finish(journal)
+        forget(environment)
     except RecoveryBlockedError as error:
         raise _blocked(error) from None
-    forget(environment)
+    except OSError as error:
+        if journal.state == "building":
+            raise not_undone(environment, error) from error
 
 
 def _blocked(error: RecoveryBlockedError) -> UsageError:
@@ -121,9 +117,3 @@ def _blocked(error: RecoveryBlockedError) -> UsageError:
         code="recovery-blocked",
         fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=error.path)),),
     )
-
-
-def mark(environment: EnvironmentPaths, journal: Journal) -> Journal:
-    """Put the marker into the environment and say so in the journal."""
-    write_marker(journal)
-    return write_journal(environment, replace(journal, marked=True))

@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpuenv.environments.folders.mounts import keeps_owners
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, make_own_directory, unwritable
+from gpuenv.environments.store import make_own_directory, unwritable
 from gpuenv.files.read_limited import is_own, read_own, read_regular
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.on_disk.replace import replace_file
 
 _SCHEMA_VERSION = 1

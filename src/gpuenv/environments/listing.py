@@ -1,14 +1,19 @@
-"""The environments that gpuenv made."""
+"""The environments that gpuenv made: those in the store, and by notes there those at other paths."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.environments.external import places_elsewhere
 from gpuenv.environments.record import Record, read_record
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore, find_place, is_path
+from gpuenv.environments.store import find_place, is_path, make_directory, unwritable
+from gpuenv.files.read_limited import read_limited_text
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
+from gpuenv.on_disk.replace import replace_file
+from gpuenv.untrusted.documents import load_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +27,7 @@ class Environment:
 def list_environments(store: EnvironmentStore) -> tuple[Environment, ...]:
     """Return the environments of a store by name, then those made at other paths."""
     inside = (EnvironmentPaths(store, path.name, path) for path in _directories(store))
-    results = (
-        (environment, read_record(environment.path)) for environment in (*inside, *places_elsewhere(store))
-    )
+    results = ((environment, read_record(environment.path)) for environment in (*inside, *_external(store)))
     return tuple(Environment(environment, record) for environment, record in results if record is not None)
 
 
@@ -53,5 +56,34 @@ def place_of(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     environment = find_place(name, environ)
     if is_path(name) or read_record(environment.path) is not None:
         return environment
-    noted = (paths for paths in places_elsewhere(environment.store) if paths.name == environment.name)
+    noted = (paths for paths in _external(environment.store) if paths.name == environment.name)
     return next(noted, environment)
+
+
+def note_external(environment: EnvironmentPaths) -> None:
+    """Note an environment that lies outside the store."""
+    if not environment.is_elsewhere:
+        return
+    make_directory(environment.store.elsewhere)
+    try:
+        replace_file(environment.note, json.dumps(str(environment.path)))
+    except OSError as error:
+        raise unwritable(environment.store.elsewhere, error) from None
+
+
+def forget_external(environment: EnvironmentPaths) -> None:
+    """Drop the note of an environment."""
+    environment.note.unlink(missing_ok=True)
+
+
+def _external(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
+    """Return the noted places that still hold an environment of gpuenv's."""
+    places = []
+    for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
+        with suppress(OSError, ValueError):
+            path = Path(str(load_json(read_limited_text(note))))
+            record = read_record(path) if path.is_absolute() else None
+            if record is not None:  # a conda tool's has a name; what was made at a path is called by it
+                name = str(path) if is_path(record.name) else record.name
+                places.append(EnvironmentPaths(store, name, path))
+    return tuple(places)

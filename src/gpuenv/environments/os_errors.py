@@ -1,4 +1,4 @@
-"""What the system refused, told."""
+"""Errors of the system, a full disk above all, as errors of gpuenv."""
 
 from __future__ import annotations
 
@@ -6,11 +6,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuenv.environments.folders.full_disk import CODE, because_of, is_full, ways_out
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.on_disk.directories import is_full
+from gpuenv.on_disk.places import EnvironmentPaths
+
+DISK_FULL = "disk-full"
+
+
+def free_in(path: Path) -> str:
+    """Return how much is free where a path lies, as a person reads it."""
+    from gpuenv.files.disk_space import free_bytes  # noqa: PLC0415
+    from gpuenv.model.amounts import render_size  # noqa: PLC0415 - only where something went wrong
+
+    free = free_bytes(path)
+    return "?" if free is None else render_size(free)
+
+
+def because_of(path: Path, error: OSError) -> tuple[Because, ...]:
+    """Return what the system said, and how much is free: where that is much, something else is used up."""
+    free = tr("{free} are free; a quota or the number of files may be exhausted", free=free_in(path))
+    return Because(str(error), str(path)), Because(free, str(path))
+
+
+def ways_out() -> tuple[Fix, ...]:
+    """Return what makes room and needs none itself, and the way round."""
+    return (
+        Fix(tr("free disk space: clean the cache"), "gpuenv cache clean"),
+        Fix(tr("or remove an environment"), "gpuenv remove NAME"),
+        Fix(tr("or set GPUENV_DATA_DIR to a directory on a larger disk")),
+    )
 
 
 @contextmanager
@@ -28,7 +54,7 @@ def os_error_told(path: Path, error: OSError) -> InstallFailed:
     if is_full(error):
         return InstallFailed(
             tr("the disk is full: `{path}` cannot be written", path=where),
-            code=CODE,
+            code=DISK_FULL,
             because=because_of(path, error),
             fixes=ways_out(),
         )

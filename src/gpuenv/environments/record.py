@@ -10,12 +10,12 @@ from typing import Any
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.on_disk.places import RECORD
 from gpuenv.on_disk.replace import replace_file
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json
 
 SCHEMA_VERSION = 1
-FILE_NAME = "gpuenv.json"
 LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
 
 
@@ -111,7 +111,7 @@ def _optional(document: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 def read_record(environment: Path) -> Record | None:
     """Return the record inside an environment, None where there is none; of a damaged one what is wrong."""
-    file = environment / FILE_NAME
+    file = environment / RECORD
     try:
         if file.stat().st_size > LARGEST:
             return _damaged(environment, tr("the record is larger than any that gpuenv writes"))
@@ -135,4 +135,4 @@ def _damaged(environment: Path, problem: str) -> Record | None:
 
 def write_record(environment: Path, record: Record) -> None:
     """Write gpuenv.json; after a crash it is the old one or the new one, whole."""
-    replace_file(environment / FILE_NAME, render_record(record))
+    replace_file(environment / RECORD, render_record(record))

@@ -14,16 +14,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuenv.environments import external as elsewhere
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import LedgerEntry
+from gpuenv.environments.listing import forget_external
 from gpuenv.environments.record import read_record
-from gpuenv.environments.store import EnvironmentPaths, EnvironmentStore
 from gpuenv.files.read_limited import is_own
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 if TYPE_CHECKING:  # `run` only looks whether there is something to finish
     from gpuenv.environments.find_paths import Rewritten
@@ -107,7 +107,7 @@ def finish(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
             ledger.drop(old, entry.token)
         else:
             if read_record(new.path) is None:
-                elsewhere.forget(new)
+                forget_external(new)
             ledger.drop(new, entry.token)
         ledger.clear(environment, entry)
     except (OSError, ValueError) as error:
@@ -151,9 +151,8 @@ def _take_along(store: EnvironmentStore, manifest: RenameManifest) -> None:
     for kernel in manifest.kernels:
         with suppress(OSError):  # one that can't be written is told of by the command
             move_kernel(Path(kernel.before), Path(kernel.after), kernel.text, (old.path, new.path))
-    elsewhere.forget(old)
-    ending = f"-{old.key[:6]}.log"
-    for log in store.logs.glob(f"*{ending}"):
-        moment = log.name.removesuffix(ending).rpartition("-")[2]
+    forget_external(old)
+    for log in store.logs.glob(f"*{old.log_suffix}"):
+        moment = log.name.removesuffix(old.log_suffix).rpartition("-")[2]
         with suppress(OSError):
-            log.replace(store.logs / f"{new.path.name}-{moment}-{new.key[:6]}.log")
+            log.replace(store.logs / f"{new.path.name}-{moment}{new.log_suffix}")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from gpuenv.environments.store import EnvironmentPaths, make_directory
+from gpuenv.environments.store import make_directory
 from gpuenv.files.disk_space import check_free_space
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import Step
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.process import interruption
 from gpuenv.process import subprocesses as process
 from gpuenv.signatures.log_pages import readable_lines
@@ -63,17 +64,15 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
     )
 
 
-def new_log(environment: EnvironmentPaths, now: datetime | None = None) -> Path:
-    """Return the file that a change to the place is logged in."""
-    moment = (now or datetime.now(timezone.utc)).strftime("%Y%m%dT%H%M%SZ")
-    return (
-        make_directory(environment.store.logs) / f"{environment.path.name}-{moment}-{environment.key[:6]}.log"
-    )
+def new_log(environment: EnvironmentPaths) -> Path:
+    """Return the file in which a change of an environment is logged."""
+    make_directory(environment.store.logs)
+    return environment.log(datetime.now(timezone.utc))
 
 
 def remove_logs(environment: EnvironmentPaths) -> None:
     """Remove the logs of a place: they go with its environment; what can't be removed stays."""
-    for log in environment.store.logs.glob(f"*-{environment.key[:6]}.log"):
+    for log in environment.store.logs.glob(f"*{environment.log_suffix}"):
         with suppress(OSError):
             log.unlink()
 

@@ -21,14 +21,13 @@ from packaging.utils import canonicalize_name
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import LedgerEntry
-from gpuenv.environments.record import FILE_NAME
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import is_own
 from gpuenv.host.executables import read_text
 from gpuenv.i18n.messages import tr
+from gpuenv.on_disk.places import RECORD, EnvironmentPaths
 
 _FILES = "files"
-_OWN = (FILE_NAME, "constraints.txt", "pip.conf", "pip.ini")  # at the root
+_OWN = (RECORD, "constraints.txt", "pip.conf", "pip.ini")  # at the root
 _COMMANDS = ("bin", "Scripts")
 _COMPILED = "__pycache__"
 _RECORD = 64 << 20  # bytes

@@ -4,79 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.environments.folders.full_disk import CODE, because_of, is_full, ways_out
-from gpuenv.files.private import is_shared, make_private_folder
-from gpuenv.files.read_limited import is_own
+from gpuenv.environments.os_errors import DISK_FULL, because_of, ways_out
+from gpuenv.files.private import make_private_folder
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
-from gpuenv.on_disk.names import LONGEST, key_of, problem_of_name, problem_of_path, shown_name
+from gpuenv.on_disk.directories import is_full, restrict_directory
+from gpuenv.on_disk.names import LONGEST, problem_of_name, problem_of_path, shown_name
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 
 BY_PATH = "./NAME"
 _LONGEST_PART, _LONGEST_PATH = 255, 4095  # bytes, on all that gpuenv runs on
 _SHOWN = 200  # letters of a path
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentStore:
-    """The directory in which gpuenv keeps its environments, their locks, journals and logs."""
-
-    root: Path
-
-    @property
-    def environments(self) -> Path:
-        """Where an environment lies under its name."""
-        return self.root / "envs"
-
-    @property
-    def journals(self) -> Path:
-        """What is known of the changes under way."""
-        return self.root / "journals"
-
-    @property
-    def changes(self) -> Path:
-        """What proves that a change inside an environment is gpuenv's own."""
-        return self.root / "changes"
-
-    @property
-    def locks(self) -> Path:
-        """One lock an environment."""
-        return self.root / "locks"
-
-    @property
-    def logs(self) -> Path:
-        """What installers printed."""
-        return self.root / "logs"
-
-    @property
-    def elsewhere(self) -> Path:
-        """Notes of the environments that were made at a path of the user's."""
-        return self.root / "elsewhere"
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentPaths:
-    """Where one environment is or will be; `name` is what the user calls it."""
-
-    store: EnvironmentStore
-    name: str
-    path: Path
-
-    @property
-    def key(self) -> str:
-        """A file name that stands for the path, on file systems that fold case too."""
-        return key_of(str(self.path))
-
-    @property
-    def is_elsewhere(self) -> bool:
-        """Whether the user named a path outside the store."""
-        return self.path.parent != self.store.environments
 
 
 def find_store(environ: Mapping[str, str]) -> EnvironmentStore:
@@ -182,17 +125,13 @@ def make_directory(path: Path) -> Path:
 def make_own_directory(path: Path) -> Path:
     """Make a directory of the store that no other user may enter; raise UsageError where that can't be done.
 
-    What lies in it decides what is removed and moved: one that belongs to another user is refused, unless a
-    group shares it, in which each user has files of their own.
+    What lies in it decides what is removed and moved: another user's is refused, unless a group shares it.
     """
-    make_directory(path)
     try:
-        status, shared = path.lstat(), is_shared(path)
-        if not shared and is_own(status) and stat.S_IMODE(status.st_mode) & 0o077:
-            path.chmod(0o700)
+        is_own = restrict_directory(make_directory(path))
     except OSError as error:
         raise unwritable(path, error) from None
-    if not shared and not is_own(status):
+    if not is_own:
         raise UsageError(
             tr("`{path}` is owned by another user", path=path),
             code="data-dir-foreign",
@@ -205,7 +144,7 @@ def unwritable(path: Path, error: OSError) -> GpuenvError:
     """Say that gpuenv's own directory can't be written."""
     text = tr("`{path}` cannot be written: {error}", path=path, error=reason_of(error))
     if is_full(error):
-        return UsageError(text, code=CODE, because=because_of(path, error), fixes=ways_out())
+        return UsageError(text, code=DISK_FULL, because=because_of(path, error), fixes=ways_out())
     return UsageError(
         text,
         code="data-dir-unwritable",

@@ -1,75 +1,24 @@
-"""Make an environment in place, so that at every moment what was there before can be brought back."""
+"""Make an environment in place, so that at every moment the previous one can be restored."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from gpuenv.environments import in_place, ledger, renaming
 from gpuenv.environments import journal as journals
-from gpuenv.environments.folders.full_disk import CODE as DISK_FULL
-from gpuenv.environments.folders.full_disk import is_full
-from gpuenv.environments.lock import locked
-from gpuenv.environments.os_errors import not_undone, os_error_told, telling_os_errors
-from gpuenv.environments.record import FILE_NAME
-from gpuenv.environments.store import EnvironmentPaths
+from gpuenv.environments.file_lock import locked
+from gpuenv.environments.os_errors import DISK_FULL, os_error_told, telling_os_errors
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
-from gpuenv.on_disk.directories import identity_of, remove_tree
-from gpuenv.on_disk.journal import Journal, new_journal
+from gpuenv.on_disk import journal as on_disk
+from gpuenv.on_disk.directories import is_full, remove_tree
+from gpuenv.on_disk.journal import Transaction, new_journal
+from gpuenv.on_disk.places import RECORD, EnvironmentPaths, is_environment, is_free
 from gpuenv.process import interruption
-
-
-class Transaction:
-    """A change to one environment that is under way; what is not committed is undone."""
-
-    def __init__(self, environment: EnvironmentPaths, journal: Journal, *, replaces: bool) -> None:
-        self.place = environment
-        self.replaces = replaces  # an environment, not nothing or an empty directory
-        self._journal = journal
-        self._open = True
-        self._committed = False
-
-    @property
-    def committed(self) -> bool:
-        """Whether the new environment stays, whatever happens."""
-        return self._committed
-
-    def make_directory(self) -> None:
-        """Move aside what is there and put an empty directory in its place.
-
-        It is ours, not the installer's, so that after a crash we know which directory may be removed.
-        """
-        path = self.place.path
-        if self._journal.old is not None:
-            path.rename(self._journal.old)
-        path.mkdir()
-        self._journal = journals.write_journal(self.place, replace(self._journal, identity=identity_of(path)))
-
-    def mark(self) -> None:
-        """Mark the environment as being built, once its first step has made a directory tree."""
-        if self._open and not self._journal.marked and self.place.path.is_dir():
-            self._journal = journals.mark(self.place, self._journal)
-
-    def commit(self) -> None:
-        """Keep the new environment and remove what was there before."""
-        self._journal = journals.write_journal(self.place, replace(self._journal, state="committed"))
-        self._open, self._committed = False, True
-        with suppress(OSError):  # what is left of the old one goes with the next command
-            journals.undo_or_finish(self.place, self._journal)
-
-    def roll_back(self) -> None:
-        """Bring back what was there before; do nothing after a commit."""
-        if not self._open:
-            return
-        self._open = False
-        try:
-            journals.undo_or_finish(self.place, self._journal)
-        except OSError as error:
-            raise not_undone(self.place, error) from error
 
 
 @contextmanager
@@ -81,19 +30,25 @@ def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transact
     on the way is raised as InstallFailed.
     """
     check_free(environment, force=force)
-    with interruption.held(), telling_os_errors(environment):
-        change = _begin(environment)
-        try:
-            change.make_directory()
-            yield change
-        finally:
-            change.roll_back()
+    write, settle = (
+        partial(journals.write_journal, environment),
+        partial(journals.undo_or_finish, environment),
+    )
+    with (
+        interruption.held(),
+        telling_os_errors(environment),
+        on_disk.changing(environment.path, write, settle) as change,
+    ):
+        yield change
 
 
 def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
     """Raise UsageError unless an environment may be made at the place; an empty directory is free."""
-    if _is_free(environment.path):
-        return
+    try:
+        if is_free(environment.path):
+            return
+    except OSError as error:
+        raise os_error_told(environment.path, error) from None
     if not is_environment(environment.path):
         raise UsageError(
             tr("`{path}` is there and is no environment: gpuenv does not touch it", path=environment.path),
@@ -109,27 +64,6 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
                 Fix(tr("or choose another name")),
             ),
         )
-
-
-def _is_free(path: Path) -> bool:
-    try:
-        return not os.path.lexists(path) or (identity_of(path) is not None and not any(path.iterdir()))
-    except OSError as error:
-        raise os_error_told(path, error) from None
-
-
-def is_environment(path: Path) -> bool:
-    """Tell whether a directory is an environment of any manager."""
-    return identity_of(path) is not None and (
-        (path / "pyvenv.cfg").is_file() or (path / "conda-meta").is_dir()
-    )
-
-
-def _begin(environment: EnvironmentPaths) -> Transaction:
-    environment.path.parent.mkdir(parents=True, exist_ok=True)
-    there, replaces = os.path.lexists(environment.path), is_environment(environment.path)
-    journal = journals.write_journal(environment, new_journal(environment.path, replaces=there))
-    return Transaction(environment, journal, replaces=replaces)
 
 
 def is_pending(environment: EnvironmentPaths) -> bool:
@@ -155,14 +89,8 @@ def recover(environment: EnvironmentPaths) -> bool:
     The place must be locked, and the command one that changes this very environment.
     """
     with interruption.held():
-        left = journals.read_journal(environment)
-        if left is not None:
-            try:
-                journals.undo_or_finish(environment, left)
-            except OSError as error:
-                if left.state == "building":
-                    raise not_undone(environment, error) from error
-        exists = left is not None or ledger.is_left(environment)
+        left = _settle(environment)
+        exists = left or ledger.is_left(environment)
         entry = ledger.begun(environment)
         if entry is None:
             with suppress(OSError):  # it goes with the next change
@@ -188,17 +116,18 @@ def recover_to_remove(environment: EnvironmentPaths) -> bool:
 
     That would need room, which may be just what is missing.
     """
-    left = journals.read_journal(environment)
-    try:
-        if left is not None:
-            journals.undo_or_finish(environment, left)
-    except OSError as error:
-        if left is not None and left.state == "building":
-            raise not_undone(environment, error) from error
+    left = _settle(environment)
     with suppress(InstallFailed, UsageError):
         entry = ledger.begun(environment)
         if entry is not None and entry.kind == "renaming":
             renaming.finish(environment, entry)
+    return left
+
+
+def _settle(environment: EnvironmentPaths) -> bool:
+    left = journals.read_journal(environment)
+    if left is not None:
+        journals.undo_or_finish(environment, left)
     return left is not None
 
 
@@ -228,7 +157,8 @@ def remove(environment: EnvironmentPaths) -> None:
             journals.forget(environment)
             _remove_in_place(environment.path)
         else:
-            journals.undo_or_finish(environment, journal)
+            on_disk.undo_or_finish(journal)
+            journals.forget(environment)
         ledger.drop(environment)
 
 
@@ -238,7 +168,7 @@ def _lacks_room(error: UsageError | OSError) -> bool:
 
 def _remove_in_place(root: Path) -> None:
     """Remove what tells that it is an environment of gpuenv's last."""
-    last = ("conda-meta", "pyvenv.cfg", FILE_NAME)
+    last = ("conda-meta", "pyvenv.cfg", RECORD)
     for path in root.iterdir():
         if path.name not in last:
             remove_tree(path)

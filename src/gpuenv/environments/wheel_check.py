@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
-from gpuenv.environments.check_installed import not_as_planned, site_packages
+from gpuenv.environments.check_installed import not_as_planned
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import CheckedFile
+from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import interruption
 
 _ALGORITHM = "sha256="

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuenv import __version__
-from gpuenv.environments.check_installed import installed_versions
 from gpuenv.environments.store import find_store
 from gpuenv.inspection.list_facts import list_facts
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine_json import render_machine
+from gpuenv.on_disk.installed import installed_versions
 from gpuenv.operations.manage import existing, render_environment
 from gpuenv.planning.detect import detect
 from gpuenv.process.surroundings import cache_root

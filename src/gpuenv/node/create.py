@@ -7,16 +7,16 @@ import os
 import platform
 import re
 from collections.abc import Mapping
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from gpuenv.on_disk.directories import identity_of, read_regular
+from gpuenv.on_disk.directories import read_regular
+from gpuenv.on_disk.installed import installed_versions, normalized
+from gpuenv.on_disk.places import RECORD, EnvironmentPaths, is_environment, is_free
 
+from .file_lock import locked
 from .journal import changing, is_pending, recover
-from .locks import locked
 from .making import CreateRequest, NodeCreation
-from .places import NodeEnvironmentPaths, find_place, is_environment, names_in
+from .places import find_place, python_of
 from .problems import NodeError, bad_request
 from .pythons import choose_python
 
@@ -48,11 +48,11 @@ def create(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         return _answer(environment, state, changed=True)
 
 
-def _answer(environment: NodeEnvironmentPaths, state: str, *, changed: bool) -> dict[str, Any]:
-    return {"ok": True, "changed": changed, "state": state, "environment": environment.path}
+def _answer(environment: EnvironmentPaths, state: str, *, changed: bool) -> dict[str, Any]:
+    return {"ok": True, "changed": changed, "state": state, "environment": str(environment.path)}
 
 
-def _would(wanted: CreateRequest, environment: NodeEnvironmentPaths, environ: Mapping[str, str]) -> str:
+def _would(wanted: CreateRequest, environment: EnvironmentPaths, environ: Mapping[str, str]) -> str:
     # what a killed program left is undone under the lock, which looking does not take
     state = "made" if is_pending(environment) else _state_of(wanted, environment)
     if state != "unchanged":
@@ -88,9 +88,9 @@ def _wait_s(request: Mapping[str, Any]) -> float:
 # what is there
 
 
-def _state_of(wanted: CreateRequest, environment: NodeEnvironmentPaths) -> str:
+def _state_of(wanted: CreateRequest, environment: EnvironmentPaths) -> str:
     """Return what making the environment would come to; raise NodeError where it may not be made."""
-    if not os.path.lexists(environment.path) or _is_empty(environment.path):
+    if is_free(environment.path):
         return "made"
     if not is_environment(environment.path):
         message = f"`{environment.path}` is there and is no environment: gpuenv does not touch it"
@@ -99,46 +99,35 @@ def _state_of(wanted: CreateRequest, environment: NodeEnvironmentPaths) -> str:
     if plan is not None and plan.get("fingerprint") == wanted.fingerprint:
         return "unchanged" if _is_whole(environment, plan) else "replaced"
     if not wanted.force:
-        raise _not_ours(environment) if plan is None else _of_another_plan(environment)
+        creator = "gpuenv did not make" if plan is None else "another plan made"
+        message = f"{creator} the environment `{environment.name}`: choose another name, or --force"
+        raise NodeError("environment-exists", message)
     return "replaced"
 
 
-def _not_ours(environment: NodeEnvironmentPaths) -> NodeError:
-    message = f"gpuenv did not make the environment `{environment.name}`: choose another name, or --force"
-    return NodeError("environment-exists", message)
-
-
-def _of_another_plan(environment: NodeEnvironmentPaths) -> NodeError:
-    message = f"another plan made the environment `{environment.name}`: choose another name, or --force"
-    return NodeError("environment-exists", message)
-
-
-def _is_empty(path: str) -> bool:
-    return identity_of(Path(path)) is not None and not os.listdir(path)
-
-
-def recorded_plan(environment: NodeEnvironmentPaths) -> dict[str, Any] | None:
+def recorded_plan(environment: EnvironmentPaths) -> dict[str, Any] | None:
     """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
     try:
-        plan = json.loads(read_regular(Path(environment.record), _LARGEST_RECORD).decode("utf-8"))["plan"]
+        plan = json.loads(read_regular(environment.path / RECORD, _LARGEST_RECORD).decode("utf-8"))["plan"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return plan if isinstance(plan, dict) else None
 
 
-def _is_whole(environment: NodeEnvironmentPaths, plan: Mapping[str, Any]) -> bool:
+def _is_whole(environment: EnvironmentPaths, plan: Mapping[str, Any]) -> bool:
     """Whether all that was installed is still there, in its version, with its interpreter.
 
     Raises NodeError where another machine made it with an interpreter that is not on this one: the two
     would take it away from each other for ever.
     """
-    had, has = plan.get("installed"), installed(environment.path)
+    had, has = plan.get("installed"), installed_versions(environment.path)
     if not isinstance(had, dict) or any(has.get(name) != version for name, version in had.items()):
         return False
-    works = os.path.exists(environment.python)  # a link leads to the interpreter that made it
+    link = python_of(environment)
+    works = os.path.exists(link)  # a link leads to the interpreter that made it
     made_on = plan.get("made_on")
     if not works and isinstance(made_on, str) and made_on != platform.node():
-        python = os.path.realpath(environment.python)
+        python = os.path.realpath(link)
         message = (
             f"`{environment.name}` was made on `{made_on}` with `{python}`, which is not on this machine"
         )
@@ -146,28 +135,11 @@ def _is_whole(environment: NodeEnvironmentPaths, plan: Mapping[str, Any]) -> boo
     return works
 
 
-def _installed_of(wanted: CreateRequest, environment: NodeEnvironmentPaths, log: str) -> dict[str, str]:
+def _installed_of(wanted: CreateRequest, environment: EnvironmentPaths, log: str) -> dict[str, str]:
     """Return the versions of what was wanted; raise NodeError where some of it is not there."""
-    there = installed(environment.path)
+    there = installed_versions(environment.path)
     missing = [name for name in wanted.names if name not in there]
     if missing:
         message = f"the installer did not install what was planned: {missing[0]} is not there"
         raise NodeError("not-as-planned", message, (log,))
     return {name: there[name] for name in wanted.names}
-
-
-def installed(environment: str) -> dict[str, str]:
-    """Map the normalized names of all that is installed in an environment to versions."""
-    library = os.path.join(environment, "lib")
-    folders = [os.path.join(library, name, "site-packages") for name in sorted(names_in(library))]
-    versions = {}  # type: dict[str, str]
-    for distribution in metadata.distributions(path=folders):
-        name, version = distribution.metadata["Name"], distribution.metadata["Version"]
-        if name and version:
-            versions.setdefault(normalized(name), version)
-    return versions
-
-
-def normalized(name: str) -> str:
-    """Normalize a project's name (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()

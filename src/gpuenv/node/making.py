@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import re
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from gpuenv.on_disk.places import RECORD, EnvironmentPaths
 from gpuenv.on_disk.replace import replace_file
 
-from .places import NodeEnvironmentPaths, unwritable
+from .places import make_folder, python_of, unwritable
 from .problems import NodeError, step_failed
 from .pythons import find_uv
 from .running import closed, run, run_logged, without_misleading
@@ -28,11 +27,6 @@ _PATIENCE_S = "120"  # uv's own 30 s is short for files of gigabytes
 _REQUIREMENTS = ".gpuenv-requirements.txt"
 _MANY = 100_000_000  # bytes that are told in GB
 _PASSWORD = re.compile(r"(https?://)[^/@\s]+@")
-
-
-def _as_read(size: int) -> str:
-    """Return bytes in the unit that shows more than zeros."""
-    return f"{size / 1e9:.1f} GB" if size >= _MANY else f"{size / 1e6:.1f} MB"
 
 
 class CreateRequest(NamedTuple):
@@ -58,11 +52,12 @@ class NodeCreation:
     def __init__(
         self,
         wanted: CreateRequest,
-        environment: NodeEnvironmentPaths,
+        environment: EnvironmentPaths,
         environ: Mapping[str, str],
         keep_open: tuple[int, ...],
     ) -> None:
-        self.log = _new_log(environment)
+        self.log = str(environment.log(datetime.now(timezone.utc)))
+        make_folder(environment.store.logs)
         self._wanted, self._place, self._keep_open = wanted, environment, keep_open
         self._uv = find_uv(environ)
         defaults = {
@@ -76,7 +71,7 @@ class NodeCreation:
         """Make the environment with this Python and install what is wanted; raise NodeError."""
         self._check_room()
         _tell(f"making `{self._place.path}` with Python {self._wanted.python}")
-        path = self._place.path
+        path = str(self._place.path)
         self._step([self._uv, "venv", path, "--python", python] if self._uv else [python, "-m", "venv", path])
         after_first_step()
         _tell(f"installing {len(self._wanted.names)} packages")
@@ -98,43 +93,51 @@ class NodeCreation:
             state="complete",
             plan=plan,
         )
-        replace_file(Path(self._place.record), json.dumps(record, indent=1) + "\n")
-        _remember(self._place)
+        replace_file(self._place.path / RECORD, json.dumps(record, indent=1) + "\n")
+        if self._place.is_elsewhere:
+            self._remember()
+
+    def _remember(self) -> None:
+        folder = make_folder(self._place.store.elsewhere)
+        try:
+            replace_file(self._place.note, json.dumps(str(self._place.path)))
+        except OSError as error:
+            raise unwritable(folder, error) from None
 
     def _check_room(self) -> None:
         free = shutil.disk_usage(self._place.path).free
         if self._wanted.size > free:
             message = f"{_as_read(self._wanted.size)} are to be fetched, {_as_read(free)} are free"
-            raise NodeError("disk-full", message, (self._place.path,))
+            raise NodeError("disk-full", message, (str(self._place.path),))
 
     def _install(self) -> None:
         strictly = ["--require-hashes", "--no-deps"] if self._wanted.hashed else []
         if self._uv:
             # hashes say which file is meant, on whichever index; without them the first index that has a name
             any_index = ["--index-strategy", "unsafe-best-match"] if self._wanted.hashed else []
-            into = ["--python", self._place.path, *any_index]
+            into = ["--python", str(self._place.path), *any_index]
             self._step_with(self._wanted.requirements, [self._uv, "pip", "install", *into, *strictly])
         else:
             self._renew_pip()
-            pip = [self._place.python, "-m", "pip", "install"]
+            pip = [python_of(self._place), "-m", "pip", "install"]
             self._step_with(self._wanted.requirements, [*pip, *strictly])
 
     def _renew_pip(self) -> None:
-        ended = run([self._place.python, "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
+        ended = run([python_of(self._place), "-m", "pip", "--version"], _VERSION_LIMIT_S, self._environ)
         match = re.match(r"pip (\d+)\.(\d+)", ended.stdout)
         if match and (int(match.group(1)), int(match.group(2))) < _NEW_PIP:
             lines = self._wanted.requirements.splitlines()
             sources = [line for line in lines if line.startswith("--")]
             if "--no-index" not in sources:
-                pip = [self._place.python, "-m", "pip", "install", "--upgrade"]
+                pip = [python_of(self._place), "-m", "pip", "install", "--upgrade"]
                 self._step_with("\n".join([*sources, "pip", ""]), pip)
 
     def _step_with(self, requirements: str, argv: list[str]) -> None:
         """Hand over requirements in a file: an index may have a password, which who lists processes sees."""
-        file = os.path.join(self._place.path, _REQUIREMENTS)
-        replace_file(Path(file), requirements, mode=0o600)
-        self._step([*argv, "-r", file])
-        os.unlink(file)
+        file = self._place.path / _REQUIREMENTS
+        replace_file(file, requirements, mode=0o600)
+        self._step([*argv, "-r", str(file)])
+        file.unlink()
 
     def _step(self, argv: list[str]) -> None:
         with open(self.log, "a", encoding="utf-8", errors="surrogateescape", opener=closed) as log:
@@ -152,17 +155,6 @@ def _tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _new_log(environment: NodeEnvironmentPaths) -> str:
-    moment = datetime.now(timezone.utc)
-    name = f"{os.path.basename(environment.path)}-{moment:%Y%m%dT%H%M%SZ}-{environment.key[:6]}.log"
-    return os.path.join(environment.folder("logs"), name)
-
-
-def _remember(environment: NodeEnvironmentPaths) -> None:
-    if not environment.is_elsewhere:
-        return
-    folder = environment.folder("elsewhere")
-    try:
-        replace_file(Path(folder, environment.key + ".json"), json.dumps(environment.path))
-    except OSError as error:
-        raise unwritable(folder, error) from None
+def _as_read(size: int) -> str:
+    """Return bytes in the unit that shows more than zeros."""
+    return f"{size / 1e9:.1f} GB" if size >= _MANY else f"{size / 1e6:.1f} MB"

@@ -10,9 +10,11 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from gpuenv.on_disk.places import EnvironmentPaths
+
 from .create import recorded_plan
 from .journal import is_pending
-from .places import NodeEnvironmentPaths, find_place
+from .places import find_place, python_of
 from .problems import NodeError, bad_request
 from .running import run
 
@@ -27,7 +29,7 @@ _LARGEST_REPORT = 4 * 1024 * 1024
 def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
     """Run the tests in the environment that is named; tell what they wrote, and how they ended."""
     environment = find_place(request, environ)
-    if is_pending(environment) or not os.access(environment.python, os.X_OK):
+    if is_pending(environment) or not os.access(python_of(environment), os.X_OK):
         raise NodeError("no-such-environment", f"there is no environment `{environment.name}`")
     options = request.get("options") or {}
     if not isinstance(options, dict):
@@ -38,13 +40,13 @@ def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     folder = tempfile.mkdtemp(prefix="gpuenv-verify-")
     try:
         facts = _run(environment, _arguments(options), limit_s, folder, environ)
-        return dict(facts, ok=True, environment=environment.path, planned=_planned(environment))
+        return dict(facts, ok=True, environment=str(environment.path), planned=_planned(environment))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(
-    environment: NodeEnvironmentPaths,
+    environment: EnvironmentPaths,
     arguments: list[str],
     limit_s: float,
     folder: str,
@@ -55,16 +57,15 @@ def _run(
         sink.write(pkgutil.get_data(str(__package__), _CHILD) or b"")
     start = os.path.join(folder, "start")  # empty: no stray `torch.py` shadows the real one
     os.mkdir(start)
-    beside = os.pathsep.join([os.path.dirname(environment.python), environ.get("PATH", os.defpath)])
-    ended = run(
-        [environment.python, child, result, *arguments], limit_s, dict(environ, PATH=beside), cwd=start
-    )
+    python = python_of(environment)
+    beside = os.pathsep.join([os.path.dirname(python), environ.get("PATH", os.defpath)])
+    ended = run([python, child, result, *arguments], limit_s, dict(environ, PATH=beside), cwd=start)
     how = {"returncode": ended.returncode, "timed_out": ended.timed_out, "error": ended.error}
     printed = _some((ended.stdout + "\n" + ended.stderr).splitlines())
     return {"report": _read(result), "ended": dict(how, limit_s=limit_s), "printed": printed}
 
 
-def _planned(environment: NodeEnvironmentPaths) -> dict[str, Any]:
+def _planned(environment: EnvironmentPaths) -> dict[str, Any]:
     """Return what the environment's plan said of torch: gpuenv holds the result against it."""
     plan = recorded_plan(environment) or {}
     packages = plan.get("packages")

@@ -1,7 +1,8 @@
-"""Directories and what lies in them: which one it is, how to read a file, to be rid of a large tree."""
+"""Directories and what lies in them: which one it is, whose it is, how to read a file and remove a tree."""
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -12,9 +13,10 @@ from typing import Any, Tuple
 
 Identity = Tuple[int, int]  # device and inode
 _LARGEST = 1 << 20  # bytes
-_NAMES = ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
-_FLAGS = sum({getattr(os, name, 0) for name in _NAMES}, os.O_RDONLY)
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_FULL = frozenset((errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
 
 
 def identity_of(path: Path) -> Identity | None:
@@ -26,12 +28,34 @@ def identity_of(path: Path) -> Identity | None:
     return (status.st_dev, status.st_ino) if stat.S_ISDIR(status.st_mode) else None
 
 
-def read_regular(path: Path, limit: int = _LARGEST, *, own: bool = False) -> bytes:
-    """Return what a file holds that is no link and no pipe (which never ends); raise OSError or ValueError.
+def is_full(error: OSError) -> bool:
+    """Tell whether it is room (bytes, files, or what a quota allows) that was missing."""
+    return error.errno in _FULL
+
+
+def restrict_directory(path: Path) -> bool:
+    """Let no other user enter a directory of this user; return False for another user's.
+
+    What a group shares on purpose (setgid, and the group may write) stays as it is. Raises OSError.
+    """
+    mode, status = path.stat().st_mode, path.lstat()
+    if mode & stat.S_ISGID and mode & stat.S_IWGRP:
+        return True
+    is_own = os.name != "posix" or status.st_uid == os.geteuid()
+    if is_own and stat.S_IMODE(status.st_mode) & (stat.S_IRWXG | stat.S_IRWXO):
+        path.chmod(stat.S_IRWXU)
+    return is_own
+
+
+def read_regular(
+    path: Path, limit: int = _LARGEST, *, own: bool = False, follow_links: bool = False
+) -> bytes:
+    """Return what a regular file holds, not a pipe (which never ends); raise OSError or ValueError.
 
     `own`: nobody but this user can have written it.
     """
-    with os.fdopen(os.open(str(path), _FLAGS), "rb") as file:
+    flags = _FLAGS if follow_links else _FLAGS | _NO_LINK
+    with os.fdopen(os.open(str(path), flags), "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("it is not a regular file")
@@ -44,7 +68,7 @@ def read_regular(path: Path, limit: int = _LARGEST, *, own: bool = False) -> byt
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree, read-only files and directories included; raise OSError for what can't be removed."""
+    """Remove a tree, read-only files and directories included; raise OSError for what cannot be removed."""
     if not os.path.lexists(path):
         return
     if identity_of(path) is None:

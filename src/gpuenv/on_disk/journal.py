@@ -1,25 +1,26 @@
-"""The journal of a change to an environment: what a later gpuenv needs to finish or undo it.
+"""Changes to environments, and their journal: what a later gpuenv needs to finish or undo them.
 
-A change is building (undone after a crash) until it is committed (then finished after a crash). What was
-there before lies under `old` meanwhile, what is thrown away under `trash`, both beside the environment.
+A change is building (undone after a crash) until it is committed (then finished after a crash). The previous
+environment lies under `old` meanwhile, what is thrown away under `trash`, both beside the environment.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpuenv.on_disk.directories import Identity, identity_of, read_regular, remove_tree
+from gpuenv.on_disk.directories import Identity, identity_of, is_full, read_regular, remove_tree
+from gpuenv.on_disk.places import is_environment
 
 MARKER = ".gpuenv-building"
 NOT_A_JOURNAL = "the journal was not written by gpuenv"
 _SCHEMA_VERSION = 1
-_FULL = frozenset((errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Journal:
 
 
 class RecoveryBlockedError(Exception):
-    """What was there before can't come back: `old` is another, or `path` is in its way."""
+    """The previous environment cannot be restored: `old` is another one, or `path` is in its way."""
 
     def __init__(self, path: Path, old: Path, *, is_in_the_way: bool) -> None:
         super().__init__(str(path))
@@ -63,17 +64,8 @@ def new_journal(path: Path, *, replaces: bool) -> Journal:
 
 def render_journal(journal: Journal) -> str:
     """Render the journal as JSON."""
-    document = {
-        "schema_version": _SCHEMA_VERSION,
-        "path": str(journal.path),
-        "old": str(journal.old) if journal.old else None,
-        "trash": str(journal.trash),
-        "token": journal.token,
-        "state": journal.state,
-        "identity": journal.identity,
-        "marked": journal.marked,
-        "replaced": journal.replaced,
-    }
+    paths = {"path": str(journal.path), "old": journal.old and str(journal.old), "trash": str(journal.trash)}
+    document = {"schema_version": _SCHEMA_VERSION, **asdict(journal), **paths}
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -107,10 +99,10 @@ def _identity_of(numbers: Any) -> Identity | None:
 
 
 def undo_or_finish(journal: Journal) -> None:
-    """Bring the place to what it was before, or, when the change was committed, finish it.
+    """Restore the previous state, or, when the change was committed, finish it.
 
-    Each step can be repeated, so that this may itself be interrupted; the journal stays for who calls to
-    delete. Raises OSError where a file can't be moved or removed, RecoveryBlockedError.
+    Each step can be repeated, so that this may itself be interrupted; the caller deletes the journal. Raises
+    OSError where a file cannot be moved or removed, RecoveryBlockedError.
     """
     if journal.state == "building":
         _undo(journal)
@@ -125,7 +117,7 @@ def undo_or_finish(journal: Journal) -> None:
 def _undo(journal: Journal) -> None:
     old = journal.old
     if old is not None and not os.path.lexists(old):
-        return  # what was there is still there, or back already
+        return  # the previous environment was never moved, or is back already
     if old is not None and identity_of(old) != journal.replaced:
         raise RecoveryBlockedError(journal.path, old, is_in_the_way=False)
     if is_ours(journal):
@@ -144,7 +136,7 @@ def _move_or_remove(path: Path, trash: Path) -> None:
     try:
         path.rename(trash)
     except OSError as error:
-        if error.errno not in _FULL:
+        if not is_full(error):
             raise
         remove_tree(path)
 
@@ -165,6 +157,68 @@ def _marker_of(path: Path) -> str | None:
         return None
 
 
-def write_marker(journal: Journal) -> None:
-    """Put the marker into the environment."""
-    (journal.path / MARKER).write_text(journal.token, encoding="utf-8")
+class Transaction:
+    """A change to one environment that is under way; what is not committed is undone.
+
+    `write` keeps the journal. `settle` undoes or finishes what it says; it raises nothing after a commit.
+    """
+
+    def __init__(
+        self, path: Path, write: Callable[[Journal], object], settle: Callable[[Journal], None]
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.replaces = is_environment(path)  # not nothing or an empty directory
+        self._write, self._settle, self._open = write, settle, True
+        self._journal = new_journal(path, replaces=os.path.lexists(path))
+        write(self._journal)
+
+    @property
+    def committed(self) -> bool:
+        """Whether the new environment stays, whatever happens."""
+        return self._journal.state == "committed"
+
+    def make_directory(self) -> None:
+        """Move the previous environment aside and put an empty directory in its place.
+
+        It is ours, not the installer's, so that after a crash we know which directory may be removed.
+        """
+        path = self._journal.path
+        if self._journal.old is not None:
+            path.rename(self._journal.old)
+        path.mkdir()
+        self._note(replace(self._journal, identity=identity_of(path)))
+
+    def mark(self) -> None:
+        """Mark the environment as being built, once its first step has made a directory tree."""
+        if self._open and not self._journal.marked and self._journal.path.is_dir():
+            (self._journal.path / MARKER).write_text(self._journal.token, encoding="utf-8")
+            self._note(replace(self._journal, marked=True))
+
+    def commit(self) -> None:
+        """Keep the new environment and remove the previous one."""
+        self._note(replace(self._journal, state="committed"))
+        self._open = False
+        self._settle(self._journal)
+
+    def roll_back(self) -> None:
+        """Restore the previous environment; do nothing after a commit."""
+        if self._open:
+            self._open = False
+            self._settle(self._journal)
+
+    def _note(self, journal: Journal) -> None:
+        self._write(journal)
+        self._journal = journal
+
+
+@contextmanager
+def changing(
+    path: Path, write: Callable[[Journal], object], settle: Callable[[Journal], None]
+) -> Iterator[Transaction]:
+    """Begin a change; undo it unless it was committed. The path must be locked, recovered and free."""
+    change = Transaction(path, write, settle)
+    try:
+        change.make_directory()
+        yield change
+    finally:
+        change.roll_back()

@@ -11,12 +11,12 @@ from typing import Any
 
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.check_installed import check_installed
-from gpuenv.environments.external import remember
-from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.file_lock import WAIT_S, locked
+from gpuenv.environments.listing import note_external
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
-from gpuenv.environments.store import EnvironmentPaths, find_place
+from gpuenv.environments.store import find_place
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager
@@ -24,6 +24,8 @@ from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.protocol import environment_python
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
+from gpuenv.on_disk.journal import Transaction
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
 from gpuenv.operations.proof_age import proven
 from gpuenv.operations.settle import settle
@@ -143,7 +145,7 @@ def _build(
     environment: EnvironmentPaths,
     plan: Plan,
     record: Record,
-    change: apply.Transaction,
+    change: Transaction,
     making: CondaCreation,
     verify: Verify | None,
 ) -> CreateResult:
@@ -161,7 +163,7 @@ def _build(
     settle(environment, plan, making.running.environ, making.running.tell)
     record = replace(record, created=_now())
     write_record(environment.path, record)
-    remember(environment)
+    note_external(environment)
     try:
         if not change.replaces:  # it is whole, and nothing waits to come back
             change.commit()

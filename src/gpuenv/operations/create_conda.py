@@ -10,7 +10,6 @@ from typing import cast
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.create_rattler import create_with_rattler
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_free_space, first_writable
 from gpuenv.i18n.messages import tr
@@ -23,6 +22,7 @@ from gpuenv.installers.conda.tool import Calling
 from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.steps import conda_wanted, has_pip_part
 from gpuenv.process.surroundings import cache_root

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.environments import transaction as apply
+from gpuenv.environments.file_lock import busy, locked
 from gpuenv.environments.listing import place_of
-from gpuenv.environments.lock import busy, locked
-from gpuenv.environments.store import EnvironmentPaths, find_store, is_path
+from gpuenv.environments.store import find_store, is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.verification.locate import environment_of
 
 

@@ -9,23 +9,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv.environments import external as elsewhere
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.conda.meta import installed_names, is_conda_environment
 from gpuenv.environments.conda.registry import unregister_environment
 from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
 from gpuenv.environments.contents.size import forget_size
+from gpuenv.environments.file_lock import WAIT_S, locked, locked_to_remove
 from gpuenv.environments.journal import is_half_done, pending_places, read_journal
 from gpuenv.environments.ledger import noted_paths
-from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
-from gpuenv.environments.lock import WAIT_S, locked, locked_to_remove
+from gpuenv.environments.listing import (
+    Environment,
+    find_environment,
+    forget_external,
+    list_environments,
+    place_of,
+)
 from gpuenv.environments.record import read_record
 from gpuenv.environments.run_steps import remove_logs
-from gpuenv.environments.store import EnvironmentPaths, find_store, is_path
+from gpuenv.environments.store import find_store, is_path
 from gpuenv.host.software.conda_environments import find_conda_environments
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError, VerificationFailed
 from gpuenv.model.plan import PlanWarning
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.interrupted_change import mending, refuse_half_changed
 from gpuenv.process.surroundings import cache_root
 
@@ -98,7 +104,8 @@ def list_foreign(environ: Mapping[str, str], root: Path = Path("/")) -> tuple[Pa
 
 def render_foreign(path: Path) -> dict[str, Any]:
     """Return an environment that gpuenv did not make as data of `gpuenv list`."""
-    from gpuenv.environments.check_installed import installed_versions, torch_cuda  # noqa: PLC0415 - not for `run`
+    from gpuenv.environments.check_installed import torch_cuda  # noqa: PLC0415 - not for `run`
+    from gpuenv.on_disk.installed import installed_versions  # noqa: PLC0415 - not for `run`
 
     versions = installed_versions(path)
     python = installed_names(path).get("python")
@@ -194,7 +201,7 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
             for folder in kernels:
                 remove_kernel(folder, environment.path)
             unregister_environment(environment.path, environ)
-        elsewhere.forget(environment)
+        forget_external(environment)
         forget_size(environment, cache_root(environ))
         remove_logs(environment)
     return environment

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.environments.folders.full_disk import ways_out
+from gpuenv.environments.os_errors import ways_out
 from gpuenv.files.disk_space import check_download, check_minimum, existing_part, free_bytes
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors

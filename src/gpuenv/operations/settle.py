@@ -8,9 +8,10 @@ from pathlib import Path
 
 from gpuenv.environments.contents.constraints_file import hold_stack, without_hold
 from gpuenv.environments.contents.seed_pip import seed_pip
-from gpuenv.environments.store import EnvironmentPaths, is_path
+from gpuenv.environments.store import is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Plan
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.planning.own_constraints import own_pip_constraints
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.environments import transaction as apply
+from gpuenv.environments.file_lock import locked
 from gpuenv.environments.listing import Environment, find_environment
-from gpuenv.environments.lock import locked
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, ProofInterrupted
 from gpuenv.model.machine import Machine

@@ -11,19 +11,19 @@ from pathlib import Path
 from gpuenv.activation.entering import python_of
 from gpuenv.environments import ledger, renaming
 from gpuenv.environments import transaction as apply
-from gpuenv.environments.check_installed import installed_versions
 from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
-from gpuenv.environments.external import remember
+from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.folders.preconditions import check_beginning
-from gpuenv.environments.listing import Environment
-from gpuenv.environments.lock import WAIT_S, locked
+from gpuenv.environments.listing import Environment, note_external
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record
-from gpuenv.environments.store import EnvironmentPaths, is_path
+from gpuenv.environments.store import is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.machine import Machine
 from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.installed import installed_versions
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
 from gpuenv.process import interruption
@@ -87,7 +87,7 @@ def clone(planned: PlannedClone, how: CloneOptions | None = None) -> Path:
             remove_tree(beside)
             _drop_kernels(source, environment)
             _check_same(source, environment)
-            remember(environment)
+            note_external(environment)
             interruption.check()
             change.commit()
     return python_of(environment.path)

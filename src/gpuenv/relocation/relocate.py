@@ -12,17 +12,17 @@ from pathlib import Path
 
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS
+from gpuenv.environments.file_lock import locked
 from gpuenv.environments.find_paths import Rewritten, rewritten_files
 from gpuenv.environments.listing import Environment, place_of
-from gpuenv.environments.lock import locked
-from gpuenv.environments.record import FILE_NAME, LARGEST, Record, parse_record, render_record
+from gpuenv.environments.record import LARGEST, Record, parse_record, render_record
 from gpuenv.environments.rewrite_paths import Move, replaced
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import read_regular
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.on_disk.places import RECORD, EnvironmentPaths
 from gpuenv.operations.manage import existing, existing_to_change, foreign, unreadable
 from gpuenv.operations.settle import word_for
 from gpuenv.untrusted.printable import printable
@@ -148,14 +148,14 @@ def moved_files(
     move = move_between(old, new)
     files = rewritten_files(root, move)
     try:
-        record = parse_record(replaced(read_regular(root / FILE_NAME, LARGEST), move).decode("utf-8"))
+        record = parse_record(replaced(read_regular(root / RECORD, LARGEST), move).decode("utf-8"))
     except ValueError as error:
-        raise OSError(f"{root / FILE_NAME}: {reason_of(error)}") from error
+        raise OSError(f"{root / RECORD}: {reason_of(error)}") from error
     text = render_record(change(replace(record, name=new.name)))
     return (
         *(rewritten for rewritten in files if rewritten.path != CONSTRAINTS),
         *_constraints(root, old, new),
-        Rewritten(FILE_NAME, text.encode("ascii")),
+        Rewritten(RECORD, text.encode("ascii")),
     )
 
 

@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.activation.entering import python_of
-from gpuenv.environments import external as elsewhere
 from gpuenv.environments import ledger, renaming
 from gpuenv.environments.contents.kernel_spec import kernel_name, moved_kernel
 from gpuenv.environments.contents.kernels import LIST, is_kernel_of, kernels_of, read_kernel
 from gpuenv.environments.contents.size import forget_size
+from gpuenv.environments.file_lock import WAIT_S
 from gpuenv.environments.find_paths import Rewritten
 from gpuenv.environments.folders.preconditions import check_beginning
-from gpuenv.environments.lock import WAIT_S
+from gpuenv.environments.listing import note_external
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.rewrite_paths import moved_path
-from gpuenv.environments.store import EnvironmentPaths, is_path
+from gpuenv.environments.store import is_path
 from gpuenv.files.disk_space import existing_part
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.settle import word_for
 from gpuenv.process import interruption
 from gpuenv.process.surroundings import cache_root
@@ -148,7 +149,7 @@ def _kernels(source: EnvironmentPaths, target: EnvironmentPaths) -> tuple[MovedK
 def _move(source: EnvironmentPaths, target: EnvironmentPaths) -> None:
     try:
         target.path.parent.mkdir(parents=True, exist_ok=True)
-        elsewhere.remember(target)
+        note_external(target)
         interruption.check()
         source.path.rename(target.path)
     except BaseException as error:

@@ -48,7 +48,7 @@ def _installed_stack(root: Path) -> dict[str, str]:
     """Return the versions of the torch stack; the metadata of nothing else is read."""
     from importlib.metadata import distributions  # noqa: PLC0415 - `run` needs neither
 
-    from gpuenv.environments.check_installed import site_packages  # noqa: PLC0415
+    from gpuenv.on_disk.installed import site_packages  # noqa: PLC0415
 
     places = [str(path) for path in site_packages(root)]
     versions: dict[str, str] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuenv.environments.check_installed import site_packages
 from gpuenv.environments.contents.dists import parse_headers, parse_record
 from gpuenv.host.executables import is_there, read_text
 from gpuenv.model.installed import Installed
+from gpuenv.on_disk.installed import site_packages
 from gpuenv.secrets.url_credentials import without_userinfo
 from gpuenv.untrusted.documents import load_json
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.environments.check_installed import site_packages
 from gpuenv.environments.interpreter import parse_pyvenv
 from gpuenv.host.executables import read_text
 from gpuenv.installers import uv
@@ -13,6 +12,7 @@ from gpuenv.installers.protocol import without
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import Sources
 from gpuenv.on_disk.directories import remove_tree
+from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import subprocesses as process
 
 _LIMIT_S = 120.0

@@ -7,9 +7,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gpuenv.environments.check_installed import site_packages
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.files.read_limited import read_limited_text
+from gpuenv.on_disk.installed import site_packages
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 

@@ -20,10 +20,11 @@ from gpuenv.environments.folders.owners import (
     check_folder,
     check_open_to_all,
 )
-from gpuenv.environments.store import EnvironmentPaths, bad_name, make_directory, unwritable
+from gpuenv.environments.store import bad_name, make_directory, unwritable
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.process.surroundings import cache_root
 
 # PATH is parted there; no shell's activation script, and no line of a configuration file, holds the others

@@ -17,13 +17,13 @@ from gpuenv.cli.output import confirm, print_data, with_outcome
 from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.model.errors import Fix, InstallFailed, UsageError, VerificationFailed
 from gpuenv.model.plan import Plan
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations import create as creating
 from gpuenv.operations.fetch_stack import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.operations.plan_with_retries import Fallback

@@ -11,9 +11,9 @@ from gpuenv.activation.entering import python_of
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import confirm, print_data, with_outcome
 from gpuenv.cli.progress import following
-from gpuenv.environments.store import EnvironmentPaths
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
+from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.verify import VerifyResult
 from gpuenv.planning.detect import detect
 from gpuenv.relocation import clone as cloning

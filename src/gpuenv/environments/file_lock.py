@@ -1,4 +1,4 @@
-"""Locks: one change at a time to an environment."""
+"""One change at a time to an environment: its file locks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from contextlib import ExitStack, contextmanager
 
 from filelock import FileLock, Timeout
 
-from gpuenv.environments.folders.full_disk import CODE as DISK_FULL
 from gpuenv.environments.folders.owners import DATA, check_environment_owner, check_folder
-from gpuenv.environments.store import EnvironmentPaths, make_own_directory, unwritable
+from gpuenv.environments.os_errors import DISK_FULL
+from gpuenv.environments.store import make_own_directory, unwritable
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.on_disk.file_lock import LockTakenError, acquire_lock
+from gpuenv.on_disk.places import EnvironmentPaths
 
 WAIT_S = 10.0
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 @contextmanager
@@ -83,36 +84,17 @@ def _installer_lock(environment: EnvironmentPaths, wait_s: float) -> Iterator[tu
     if os.name != "posix":  # Windows hands on no locks; there an installer ends with its console
         yield ()
         return
+    file = environment.store.locks / f"{environment.key}.installer"
     try:
-        descriptor = os.open(
-            environment.store.locks / f"{environment.key}.installer", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666
-        )
+        descriptor = acquire_lock(file, time.monotonic() + wait_s, required=False)
+    except LockTakenError:
+        raise busy(environment) from None
     except OSError as error:
         raise unwritable(environment.store.locks, error) from None
     try:
-        _wait_for_installer(descriptor, environment, time.monotonic() + wait_s)
         yield (descriptor,)
     finally:
         os.close(descriptor)
-
-
-def _wait_for_installer(descriptor: int, environment: EnvironmentPaths, until: float) -> None:
-    while not _flock(descriptor):
-        if time.monotonic() >= until:
-            raise busy(environment)
-        time.sleep(0.05)
-
-
-def _flock(descriptor: int) -> bool:
-    import fcntl  # noqa: PLC0415 - exists on POSIX only
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
 
 
 def busy(environment: EnvironmentPaths) -> UsageError:
