@@ -18,9 +18,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpuenv import matrices
+from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import split
 from gpuenv.fleet.grouping.machine_classes import Member, equivalence_classes
-from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.knowledge.gpu_names import GpuFact
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System

@@ -418,8 +418,10 @@ def _any_owner(replace: _Everywhere) -> None:
     """Nobody looks whose a file is."""
     from gpuenv.environments import ledger, snapshot  # noqa: F401, PLC0415 - they ask
     from gpuenv.files import read_limited as reading  # noqa: PLC0415
+    from gpuenv.on_disk import directories  # noqa: PLC0415
 
     replace(reading.is_own, lambda _: True)
+    replace(directories.restrict_directory, lambda _: True)
 
 
 @_variant

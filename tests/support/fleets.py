@@ -10,8 +10,8 @@ from typing import Any
 from deciding import PYTHONS, Asked, gpu_machine
 
 from gpuenv import matrices
+from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.machine_classes import MachineClass, Member, equivalence_classes
-from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import render_machine

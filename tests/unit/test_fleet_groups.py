@@ -129,8 +129,8 @@ def test_no_other_way_to_part_the_machines_is_better(
     """Fewer groups, or, where all have GPUs, as many of which the oldest torch is newer."""
     result, pythons = fleet
     question = with_some_cases(everything("torch"), places)
-    kinds, asker = fleet_of(result, question, pythons)
-    parted, best = outcome(split(kinds, asker), kinds), by_hand(question, result, pythons)
+    kinds, resolver = fleet_of(result, question, pythons)
+    parted, best = outcome(split(kinds, resolver), kinds), by_hand(question, result, pythons)
     if any(item.without_gpu for item in result):
         parted, best = number_alone(parted), number_alone(best)
     assert parted == best  # names alone: what pytest prints of questions takes minutes
@@ -142,8 +142,8 @@ def test_it_holds_for_companions_with_code_of_their_own(found: list[Machine], pl
     question = with_some_cases(everything("torch", "xformers"), places)
     same = [machine_with(item, "2.35") for item in found]  # the shelf of `everything` is that of one glibc
     pythons = [list(PYTHONS)] * len(same)
-    kinds, asker = fleet_of(same, question, pythons)
-    parted, best = outcome(split(kinds, asker), kinds), by_hand(question, same, pythons)
+    kinds, resolver = fleet_of(same, question, pythons)
+    parted, best = outcome(split(kinds, resolver), kinds), by_hand(question, same, pythons)
     assert parted == best
 
 
@@ -155,8 +155,8 @@ def machine_with(item: Machine, glibc: str) -> Machine:
 @given(st.lists(machines(), min_size=1, max_size=12))
 def test_every_group_is_decided_for_all_its_machines_together(found: list[Machine]) -> None:
     question = everything("torch")
-    kinds, asker = fleet_of(found, question)
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of(found, question)
+    parted = split(kinds, resolver)
     numbers: list[int] = []
     for group in parted.groups:
         members = [number for bit in bits(group.mask) for number in kinds[bit].numbers]
@@ -207,8 +207,8 @@ def test_what_differs_in_nothing_that_a_rule_reads_is_one_kind() -> None:
     ],
 )
 def test_what_labs_have(found: list[tuple[str, str]], torches: list[str]) -> None:
-    kinds, asker = fleet_of([plain(*each) for each in found], everything())
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of([plain(*each) for each in found], everything())
+    parted = split(kinds, resolver)
     labels = [f"{group.choice.candidate.torch}+{group.choice.candidate.variant}" for group in parted.groups]
     assert labels == torches
     assert not parted.unserved
@@ -216,41 +216,41 @@ def test_what_labs_have(found: list[tuple[str, str]], torches: list[str]) -> Non
 
 def test_a_machine_without_a_gpu_goes_with_those_that_have_one_and_gets_a_cpu_build_alone() -> None:
     login, gpu = machine({}), gpu_machine("535.183.01", "NVIDIA H100")
-    kinds, asker = fleet_of([login, gpu], everything())
-    assert [group.choice.candidate.label for group in split(kinds, asker).groups] == ["torch 2.14.1+cu126"]
-    kinds, asker = fleet_of([login], everything())
-    assert [str(group.choice.candidate.variant) for group in split(kinds, asker).groups] == ["cpu"]
+    kinds, resolver = fleet_of([login, gpu], everything())
+    assert [group.choice.candidate.label for group in split(kinds, resolver).groups] == ["torch 2.14.1+cu126"]
+    kinds, resolver = fleet_of([login], everything())
+    assert [str(group.choice.candidate.variant) for group in split(kinds, resolver).groups] == ["cpu"]
 
 
 def test_an_old_system_without_a_gpu_does_not_keep_the_others_from_a_newer_torch() -> None:
     """It alone needs another group, and gets the CPU build that its glibc admits."""
     old, new = machine({"glibc": "2.17"}), gpu_machine("580.95.05", "GeForce RTX 5090")
-    kinds, asker = fleet_of([old, new], everything())
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of([old, new], everything())
+    parted = split(kinds, resolver)
     assert [str(group.choice.candidate.variant) for group in parted.groups] == ["cu130", "cpu"]
 
 
 def test_nothing_is_served_where_nothing_is_listed() -> None:
     values = [plain(driver, "NVIDIA H100") for driver in DRIVERS]
     question = Asked((values[-1],), ("torch==99",), published=Published()).question()
-    kinds, asker = fleet_of(values, question)
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of(values, question)
+    parted = split(kinds, resolver)
     assert parted.groups == ()
     assert list(bits(parted.unserved)) == list(range(len(kinds)))
 
 
 def test_machines_without_a_python_in_common_are_apart() -> None:
     values = [gpu_machine("535.183.01", "NVIDIA H100")] * 2
-    kinds, asker = fleet_of(values, everything(), [["3.10"], ["3.12"]])
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of(values, everything(), [["3.10"], ["3.12"]])
+    parted = split(kinds, resolver)
     assert sorted(group.choice.python.short for group in parted.groups) == ["3.10", "3.12"]
 
 
 def test_a_fleet_of_all_gpus_of_the_table_is_served_but_for_those_that_no_build_is_for() -> None:
     names = table_gpus()
     values = [plain("580.95.05", name) for name in names]
-    kinds, asker = fleet_of(values, everything("torch"))
-    parted = split(kinds, asker)
+    kinds, resolver = fleet_of(values, everything("torch"))
+    parted = split(kinds, resolver)
     places = [bit for group in parted.groups for bit in bits(group.mask)]
     held = {number for position in places for number in kinds[position].numbers}
     for number in set(range(len(values))) - held:

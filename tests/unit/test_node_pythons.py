@@ -46,9 +46,9 @@ def test_a_command_to_repeat_has_no_option_that_a_fleet_has_not() -> None:
 def test_machines_that_share_no_python_share_no_plan() -> None:
     machines = [H100, H100, H100]
     question = Asked((H100,)).question()
-    kinds, asker = fleet_of(machines, question, [["3.8"], ["3.12"], ["3.8", "3.12"]])
+    kinds, resolver = fleet_of(machines, question, [["3.8"], ["3.12"], ["3.8", "3.12"]])
     assert len(kinds) == 3
-    assert len(split(kinds, asker).groups) == 2
+    assert len(split(kinds, resolver).groups) == 2
 
 
 def test_an_old_python_gets_the_torch_that_has_wheels_for_it_and_hears_what_a_newer_would_bring() -> None:

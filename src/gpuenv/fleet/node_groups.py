@@ -1,13 +1,23 @@
-"""What the groups of many machines are to be told, for files that somebody else runs."""
+"""`plan --format ansible|slurm`: files with which somebody else makes environments on many machines."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
+from gpuenv import __version__
+from gpuenv.fleet import render
+from gpuenv.fleet.engines.ansible import MODULE
+from gpuenv.fleet.engines.slurm import START, START_SHELL
 from gpuenv.fleet.model import FleetPlan
+from gpuenv.fleet.names import group_names
+from gpuenv.fleet.node_archive import node_app
 from gpuenv.fleet.plan import plan_fleet
+from gpuenv.fleet.render.ansible import GroupPlay, render_module, render_playbook
+from gpuenv.fleet.render.slurm import TEMPLATE, Carried, SlurmGroup, render_slurm
 from gpuenv.fleet.requests import create_request
 from gpuenv.formats.requirements import for_conda_tools
 from gpuenv.formats.text import summary
@@ -107,3 +117,29 @@ def _group(
 def _shared(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record without what is about one machine, and about whoever planned."""
     return {**record, "machine": None, "plan": {**record["plan"], "machines": [], "rejected": []}}
+
+
+def playbook_files(groups: NodeGroups, name: str) -> dict[str, str]:
+    """Return a playbook, the module beside it and the requests: the files' texts by their paths."""
+    locks = {f"locks/group-{number}.json": group for number, group in enumerate(groups.groups, 1)}
+    plays = [
+        GroupPlay(group.hosts, lock, (tr("group {number}", number=number), group.about))
+        for number, (lock, group) in enumerate(locks.items(), 1)
+    ]
+    return {
+        "playbook.yml": render_playbook(plays, name),
+        "library/gpuenv_node.py": render_module(MODULE.read_text(encoding="utf-8"), node_app()),
+        **{path: json.dumps(group.request, indent=1) + "\n" for path, group in locks.items()},
+    }
+
+
+def slurm_script(groups: NodeGroups, name: str) -> str:
+    """Return the script for sbatch that makes and verifies the environment `name` on the nodes of a job."""
+    suffixes = group_names("", groups.fleet, shared_home=True) if groups.fleet else {1: ""}
+    parts = tuple(
+        SlurmGroup(group.hosts, suffixes[number], group.about, group.request)
+        for number, group in enumerate(groups.groups, 1)
+    )
+    texts = (file.read_text(encoding="utf-8") for file in (START_SHELL, START))
+    template = (files(render) / TEMPLATE).read_text(encoding="utf-8")
+    return render_slurm(parts, name, f"gpuenv {__version__}", Carried(node_app(), *texts), template)

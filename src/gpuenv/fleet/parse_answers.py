@@ -1,10 +1,9 @@
-"""What machines answered: as a machine, a verdict or a failure, whatever they sent."""
+"""Parse what machines answered: a machine, a verdict or a failure, whatever they sent."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpuenv.fleet.node_messages import said_by_node
 from gpuenv.formats.shell import one_line
@@ -18,8 +17,7 @@ from gpuenv.model.plan import Plan
 from gpuenv.operations.verify import read_report
 from gpuenv.planning.detect import hardware_knowledge
 from gpuenv.signatures.log_pages import readable_lines
-from gpuenv.verification.describe_verdict import describe_verdict
-from gpuenv.verification.report import ChildOutcome, Report, render_report
+from gpuenv.verification.report import ChildOutcome, Report
 from gpuenv.verification.run import stop_of
 from gpuenv.verification.verdict import Planned, VerificationVerdict, expect, judge
 
@@ -53,21 +51,6 @@ class NodeVerified:
     report: Report
     verdict: VerificationVerdict
     environment: str
-
-    @property
-    def ok(self) -> bool:
-        """Whether the environment is proven."""
-        return self.verdict.ok
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The data of `gpuenv verify --json`."""
-        return render_report(self.report, self.environment)
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What a person is told, in lines."""
-        return describe_verdict(self.report, self.verdict)
 
 
 def parse_detected(answer: object) -> Machine | NodeFailure:

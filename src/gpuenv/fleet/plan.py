@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ParamSpec, TypeVar
 
 from gpuenv.fleet.grouping.advice import PartedMachines, advise, listed
+from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import Split, Together, split
 from gpuenv.fleet.grouping.machine_classes import MachineClass, Member, equivalence_classes, picked
-from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.saved_machines import read_machines
 from gpuenv.i18n.messages import tr
@@ -32,8 +31,6 @@ from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules import requested as request_rule
 from gpuenv.resolution.target import Target, choose_target, platform_of
 
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 _MOST_REASONS = 2
 
 
@@ -54,18 +51,19 @@ def plan_fleet(
     if installer.channel != WHEELS:
         raise _only_wheels(installer)
     machines = read_machines(options, knowledge) if machines is None else _with_boards(machines, knowledge)
-    workshop = _Workshop(options, environ, installer, knowledge, target)
+    planner = _Planner(options, environ, installer, knowledge, target)
     platforms, problems = _by_platform(machines)
-    parts = [workshop.part(platform, part) for platform, part in platforms.items()]
+    parts = [planner.part(platform, members) for platform, members in platforms.items()]
     for part in parts:
         problems |= part.problems
-    fleet_machines = (
-        replace(machine, problem=problems.get(number, machine.problem))
-        for number, machine in enumerate(machines)
+    return FleetPlan(
+        machines=tuple(
+            replace(machine, problem=problems.get(number, machine.problem))
+            for number, machine in enumerate(machines)
+        ),
+        groups=tuple(group for part in parts for group in part.groups),
+        together=tuple(advice for part in parts for advice in part.together),
     )
-    groups = tuple(group for part in parts for group in part.groups)
-    together = tuple(advice for part in parts for advice in part.together)
-    return FleetPlan(tuple(fleet_machines), groups, together)
 
 
 def _with_boards(machines: tuple[FleetMachine, ...], knowledge: Knowledge) -> tuple[FleetMachine, ...]:
@@ -142,17 +140,16 @@ def _by_platform(
     for number, machine in enumerate(machines):
         if machine.machine is None:
             continue
-        platform = _or_why_not(platform_of, machine.machine)
-        if isinstance(platform, GpuenvError):
-            problems[number] = platform.message
-        else:
-            parts.setdefault(platform, {})[number] = machine
+        try:
+            parts.setdefault(platform_of(machine.machine), {})[number] = machine
+        except GpuenvError as error:
+            problems[number] = error.message
     return {name: parts[name] for name in PLATFORMS if name in parts}, problems
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What became of the machines of one platform; `problems` by the numbers of those not served."""
+    """The result for the machines of one platform; `problems` by the numbers of those not served."""
 
     groups: tuple[FleetGroup, ...] = ()
     problems: Mapping[int, str] = field(default_factory=dict)
@@ -160,7 +157,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Workshop:
+class _Planner:
     """All that the plans for the machines of one platform are made with."""
 
     options: PlanOptions
@@ -170,19 +167,19 @@ class _Workshop:
     target: str
 
     def part(self, platform: Platform, machines: Mapping[int, FleetMachine]) -> _Part:
-        """Part the machines of one platform; the pages of the indexes are read once for all of them."""
-        there = {number: machine.machine for number, machine in machines.items() if machine.machine}
-        wanted = plan_request(self.options, self.installer, next(iter(there.values())))
-        targets, problems = _targets(there, wanted)
+        """Split the machines of one platform; the pages of the indexes are read once for all of them."""
+        facts = {number: machine.machine for number, machine in machines.items() if machine.machine}
+        wanted = plan_request(self.options, self.installer, next(iter(facts.values())))
+        targets, problems = _targets(facts, wanted)
         if not targets:
             return _Part(problems=problems)
         question, listed = self._question(targets, wanted)
         machine_classes = equivalence_classes(self._members(targets, wanted), question)
-        asker = GroupResolver.of(question)
-        parted = split(machine_classes, asker)
-        made = [self._group(group, machine_classes, asker, listed, wanted) for group in parted.groups]
+        resolver = GroupResolver.of(question)
+        parted = split(machine_classes, resolver)
+        made = [self._group(group, machine_classes, resolver, listed, wanted) for group in parted.groups]
         groups = tuple(
-            FleetGroup(platform, numbers, replace(plan, machines=tuple(there[number] for number in numbers)))
+            FleetGroup(platform, numbers, replace(plan, machines=tuple(facts[number] for number in numbers)))
             for numbers, plan in made
             if isinstance(plan, Plan)
         )
@@ -190,14 +187,14 @@ class _Workshop:
             if not isinstance(refused, Plan):
                 problems |= dict.fromkeys(numbers, refused)
         names = {number: machine.name for number, machine in machines.items()}
-        together = advise(PartedMachines(machine_classes, names, asker, parted))
-        return _Part(groups, {**problems, **_why_unserved(machine_classes, parted, asker)}, together)
+        together = advise(PartedMachines(machine_classes, names, resolver, parted))
+        return _Part(groups, {**problems, **_why_unserved(machine_classes, parted, resolver)}, together)
 
     def _group(
         self,
         group: Together,
         machine_classes: tuple[MachineClass, ...],
-        asker: GroupResolver,
+        resolver: GroupResolver,
         listed: PlanListings,
         wanted: PlanRequest,
     ) -> tuple[tuple[int, ...], Plan | str]:
@@ -207,7 +204,7 @@ class _Workshop:
         """
         members = picked(machine_classes, group.mask)
         numbers = tuple(sorted(number for machine_class in members for number in machine_class.numbers))
-        question = asker.ask(members)
+        question = resolver.ask(members)
         if len(numbers) > len(members) == 1:  # texts speak of several machines
             question = question.with_target(replace(question.target, machines=question.target.machines * 2))
         try:
@@ -249,20 +246,11 @@ def _targets(
     targets: dict[int, Target] = {}
     problems: dict[int, str] = {}
     for number, machine in machines.items():
-        target = _or_why_not(choose_target, (machine,), wanted.options.devices, cpu=wanted.cpu)
-        if isinstance(target, GpuenvError):
-            problems[number] = target.message
-        else:
-            targets[number] = target
+        try:
+            targets[number] = choose_target((machine,), wanted.options.devices, cpu=wanted.cpu)
+        except GpuenvError as error:  # noqa: PERF203 - the others can be planned for all the same
+            problems[number] = error.message
     return targets, problems
-
-
-def _or_why_not(ask_core: Callable[_P, _T], *facts: _P.args, **named: _P.kwargs) -> _T | GpuenvError:
-    """Return what the core says, or why a machine can't be planned for: the others can be all the same."""
-    try:
-        return ask_core(*facts, **named)
-    except GpuenvError as error:
-        return error
 
 
 def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
@@ -276,16 +264,16 @@ def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
 
 
 def _why_unserved(
-    machine_classes: tuple[MachineClass, ...], parted: Split, asker: GroupResolver
+    machine_classes: tuple[MachineClass, ...], parted: Split, resolver: GroupResolver
 ) -> dict[int, str]:
     """Say why nothing works on some machines."""
-    question = asker.question
+    question = resolver.question
     candidates = tuple(
         candidate for candidate in question.candidates if not request_rule.check(candidate, question.request)
     )
     problems: dict[int, str] = {}
     for machine_class in picked(machine_classes, parted.unserved):
-        of_kind = replace(asker.ask((machine_class,)), candidates=candidates)
+        of_kind = replace(resolver.ask((machine_class,)), candidates=candidates)
         rejected = tuple(decide(of_kind).rejected)
         reasons = explain_failures(rejected) if rejected else () if candidates else no_such_release(question)
         message = tr("none of the requested builds of torch runs on it")

@@ -1,4 +1,4 @@
-"""Work on many machines: what each told, what was decided for it, what was made and how it was proved."""
+"""Work on many machines: detect, plan, lock, create, verify; and what is known of each machine by then."""
 
 from __future__ import annotations
 
@@ -34,16 +34,11 @@ from gpuenv.operations.verify import VerifyOptions
 from gpuenv.planning.make_plan import choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.secrets.url_credentials import redact_credentials
-from gpuenv.verification.describe_verdict import describe_failure
+from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
+from gpuenv.verification.report import render_report
 
-_CREATED: Mapping[str, OutcomeState] = {
-    "made": "made",
-    "replaced": "replaced",
-    "unchanged": "unchanged",
-    "would-make": "would-make",
-    "would-replace": "would-replace",
-}
-_PROVABLE = ("made", "replaced", "unchanged")
+_PROVABLE: tuple[OutcomeState, ...] = ("made", "replaced", "unchanged")
+_CREATED: tuple[OutcomeState, ...] = (*_PROVABLE, "would-make", "would-replace")
 _TARGET = ".venv"  # each node has its own
 _LONGEST = 2000  # characters of what an engine says of a host
 
@@ -246,18 +241,19 @@ def _created(before: HostOutcome, answer: Mapping[str, Any]) -> HostOutcome:
     result = parse_created(answer)
     if isinstance(result, NodeFailure):
         return _failed(before, "not-made", result)
-    if result.state not in _CREATED:
+    state = next((known for known in _CREATED if known == result.state), None)
+    if state is None:
         raise ValueError(tr("`{state}` is not a known state of an environment", state=result.state))
-    state = _CREATED[result.state]
     return replace(before, state=state, changed=result.changed, environment=result.environment)
 
 
 def _judged(before: HostOutcome, result: NodeVerified) -> HostOutcome:
-    verify = {"ok": result.ok, "lines": list(result.lines), **result.data}
+    verdict, data = result.verdict, render_report(result.report, result.environment)
+    verify = {"ok": verdict.ok, "lines": list(describe_verdict(result.report, verdict)), **data}
     after = replace(before, environment=result.environment, verify=verify)
-    if result.ok:
+    if verdict.ok:
         return after if before.state in _PROVABLE else replace(after, state="verified")
-    error = _explained(describe_failure(result.verdict, result.environment, result.data))
+    error = _explained(describe_failure(verdict, result.environment, data))
     failed = _with_error(replace(after, state="not-verified"), error)
     return replace(failed, problem=failed.because[0], because=failed.because[1:])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import Split
 from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked
-from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import bits
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.capability import ComputeCapability
@@ -29,7 +29,7 @@ class PartedMachines:
 
     kinds: tuple[MachineClass, ...]
     names: Mapping[int, str]
-    asker: GroupResolver
+    resolver: GroupResolver
     split: Split
 
     def named(self, mask: int) -> tuple[str, ...]:
@@ -77,21 +77,21 @@ def _update_for_one(fleet: PartedMachines) -> _Update | None:
     """The least update of drivers that makes one group: of all the machines, else of those served now."""
     everything = (1 << len(fleet.kinds)) - 1
     wishes = dict.fromkeys((everything, everything & ~fleet.split.unserved))
-    tried = (_update(picked(fleet.kinds, wanted), fleet.asker) for wanted in wishes)
+    tried = (_update(picked(fleet.kinds, wanted), fleet.resolver) for wanted in wishes)
     return next((update for update in tried if update), None)
 
 
-def _update(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> _Update | None:
+def _update(machine_classes: tuple[MachineClass, ...], resolver: GroupResolver) -> _Update | None:
     """The update of the fewest machines; of equally few the one that brings the newest torch."""
     assumed = tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in machine_classes)
     everything = (1 << len(machine_classes)) - 1
     lacking = [
-        (candidate, everything & ~asker.works.mask(candidate, machine_classes))
-        for candidate in sorted(asker.question.candidates, key=_by_torch)
-        if candidate.cuda and asker.works.mask(candidate, assumed) == everything
+        (candidate, everything & ~resolver.works.mask(candidate, machine_classes))
+        for candidate in sorted(resolver.question.candidates, key=_by_torch)
+        if candidate.cuda and resolver.works.mask(candidate, assumed) == everything
     ]
     lacking.sort(key=lambda item: len(_numbers(picked(machine_classes, item[1]))))
-    tried = (_tried(candidate, mask, machine_classes, asker) for candidate, mask in lacking[:_MOST_TRIES])
+    tried = (_tried(candidate, mask, machine_classes, resolver) for candidate, mask in lacking[:_MOST_TRIES])
     return next((update for update in tried if update), None)
 
 
@@ -101,13 +101,13 @@ def _by_torch(candidate: Candidate) -> tuple[object, ...]:
 
 
 def _tried(
-    candidate: Candidate, mask: int, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
+    candidate: Candidate, mask: int, machine_classes: tuple[MachineClass, ...], resolver: GroupResolver
 ) -> _Update | None:
-    knowledge = asker.question.knowledge
+    knowledge = resolver.question.knowledge
     lacking = picked(machine_classes, mask)
     if not lacking or not all(machine_class.has_gpus for machine_class in lacking):
         return None
-    as_if_new = asker.best(
+    as_if_new = resolver.best(
         tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in lacking), (candidate,)
     )
     floor = as_if_new and least_driver_of(as_if_new, joint_target(lacking), knowledge)
@@ -119,7 +119,7 @@ def _tried(
         else machine_class
         for position, machine_class in enumerate(machine_classes)
     )
-    solution = asker.best(updated, (candidate,))
+    solution = resolver.best(updated, (candidate,))
     return _Update(_numbers(lacking), floor, solution) if solution else None
 
 
@@ -213,11 +213,11 @@ def _one_for_all(machine_classes: tuple[MachineClass, ...], fleet: PartedMachine
     everything = (1 << len(machine_classes)) - 1
     candidates = [
         candidate
-        for candidate in fleet.asker.question.candidates
-        if fleet.asker.works.mask(candidate, machine_classes) == everything
+        for candidate in fleet.resolver.question.candidates
+        if fleet.resolver.works.mask(candidate, machine_classes) == everything
     ]
     tried = (
-        fleet.asker.best(machine_classes, (candidate,))
+        fleet.resolver.best(machine_classes, (candidate,))
         for candidate in sorted(candidates, key=_by_torch)[:_MOST_TRIES]
     )
     return next((solution for solution in tried if solution), None) if machine_classes else None
@@ -260,7 +260,7 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
     floors: dict[DriverVersion, int] = {}
     unserved = [bit for bit in bits(fleet.split.unserved) if not {*fleet.kinds[bit].numbers} & {*mended}]
     for position in unserved[:_MOST_TRIES]:
-        update = _update((fleet.kinds[position],), fleet.asker)
+        update = _update((fleet.kinds[position],), fleet.resolver)
         if update:
             floors[update.floor] = floors.get(update.floor, 0) | 1 << position
         else:

@@ -1,19 +1,19 @@
-"""On which kinds of machines a build works: each rule is asked once for what it reads of a machine."""
+"""On which classes of machines a build works, with the answers of the rules remembered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpuenv.fleet.grouping.machine_classes import MachineClass, picked
+from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked, shared_pythons
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.resolution.candidate import Candidate
+from gpuenv.resolution.collect import collect_companions
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules import platform_tags as platform
-from gpuenv.resolution.rules import requested as request_rule
+from gpuenv.resolution.resolve import ResolutionInput, decide
+from gpuenv.resolution.rules import bundled_libraries, driver, gpu_code, platform_tags, requested
+from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 from gpuenv.resolution.target import driver_os
 
 
@@ -35,7 +35,7 @@ def _driven_capabilities(machine_class: MachineClass) -> Hashable:
     return _driven(machine_class), _capabilities(machine_class)
 
 
-# What each rule reads of a machine, the cheapest first: many kinds differ in nothing that one of them reads.
+# What each rule reads of a machine, the cheapest first: many classes differ in nothing that one reads.
 _READ: Mapping[str, Callable[[MachineClass], Hashable]] = {
     "request": lambda machine_class: machine_class.has_gpus,
     "platform": _libc,
@@ -47,19 +47,19 @@ _READ: Mapping[str, Callable[[MachineClass], Hashable]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Kinds (`mask`) that one rule can't tell apart.
+    """Classes (`mask`) that one rule judges alike, `example` among them.
 
-    `kind` is one of them, `number` stands for what the rule reads (of kernels: but for the driver).
+    `number` stands for what the rule reads (of kernels: but for the driver).
     """
 
     rule: str
     number: int
     mask: int
-    kind: MachineClass
+    example: MachineClass
 
 
 class Compatibility:
-    """Tells whether a build works on a kind, as far as rules that read machines one by one can tell."""
+    """Whether a build works on a class of machines, by the rules that read machines one by one."""
 
     def __init__(self, request: Request, knowledge: Knowledge) -> None:
         self._request, self._knowledge = request, knowledge
@@ -68,8 +68,8 @@ class Compatibility:
         self._parts: dict[int, tuple[tuple[MachineClass, ...], tuple[_Part, ...]]] = {}
 
     def mask(self, candidate: Candidate, machine_classes: tuple[MachineClass, ...]) -> int:
-        """Return the kinds that a build works on, as bits; a CUDA build needs one with a GPU among them."""
-        if request_rule.check(candidate, self._request) or not candidate.variant.is_known:
+        """Return the classes that a build works on, as bits; a CUDA build needs one with a GPU."""
+        if requested.check(candidate, self._request) or not candidate.variant.is_known:
             return 0
         mask = (1 << len(machine_classes)) - 1
         for part in self._parts_of(machine_classes):
@@ -78,14 +78,14 @@ class Compatibility:
         return mask if self.is_looked_for(candidate, picked(machine_classes, mask)) else 0
 
     def is_looked_for(self, candidate: Candidate, machine_classes: tuple[MachineClass, ...]) -> bool:
-        """Whether one of the kinds asks for such a build: a CUDA build is for machines with GPUs."""
+        """Whether one of the classes needs such a build: a CUDA build is for machines with GPUs."""
         return any(
-            request_rule.in_question(candidate, self._request, machine_class.target)
+            requested.in_question(candidate, self._request, machine_class.target)
             for machine_class in machine_classes
         )
 
     def _parts_of(self, machine_classes: tuple[MachineClass, ...]) -> tuple[_Part, ...]:
-        """The kinds as each rule sees them; kept with the kinds themselves, whose identity is the key."""
+        """The classes as each rule sees them; kept with them, as their identity is the key."""
         if id(machine_classes) not in self._parts:
             parts = (part for rule in _READ for part in self._seen_by(rule, machine_classes))
             self._parts[id(machine_classes)] = machine_classes, tuple(parts)
@@ -105,21 +105,63 @@ class Compatibility:
         if part.rule == "driver":
             key = (part.number, candidate.cuda)
         elif part.rule == "kernels" and candidate.cuda:  # of a driver it reads no more than this
-            machine = part.kind.target.machines[0]
+            machine = part.example.target.machines[0]
             key = (part.number, id(candidate), driver.is_native(candidate.cuda, machine, self._knowledge))
         if key not in self._answers:
             self._answers[key] = self._ask(part, candidate)
         return self._answers[key]
 
     def _ask(self, part: _Part, candidate: Candidate) -> bool:
-        target, knowledge = part.kind.target, self._knowledge
+        target, knowledge = part.example.target, self._knowledge
         match part.rule:
             case "request":
-                return not target.gpus or request_rule.in_question(candidate, self._request, target)
+                return not target.gpus or requested.in_question(candidate, self._request, target)
             case "platform":
-                return bool(platform.fitting(candidate.files, target))
+                return bool(platform_tags.fitting(candidate.files, target))
             case "driver":
                 return not driver.check(candidate, target, knowledge)
             case "kernels":
-                return not kernels.check(candidate, target, knowledge)
-        return not library.check(candidate, target, knowledge)
+                return not gpu_code.check(candidate, target, knowledge)
+        return not bundled_libraries.check(candidate, target, knowledge)
+
+
+@dataclass(slots=True)
+class GroupResolver:
+    """Resolves for any set of the classes of one platform.
+
+    The companions' files that fit depend on the systems, and are looked for once for each set of those.
+    """
+
+    question: ResolutionInput
+    works: Compatibility
+    _companions: dict[object, AvailableCompanions]
+
+    @classmethod
+    def of(cls, question: ResolutionInput) -> GroupResolver:
+        """Start from the input for one machine of the platform."""
+        return cls(question, Compatibility(question.request, question.knowledge), {})
+
+    def ask(self, machine_classes: tuple[MachineClass, ...]) -> ResolutionInput:
+        """Return the input whose solutions work on all the classes."""
+        question, target = self.question, joint_target(machine_classes)
+        apart = {(machine.system.libc, machine.system.libc_version): machine for machine in target.machines}
+        systems = frozenset(apart)
+        if systems not in self._companions:
+            one_of_each = replace(target, machines=tuple(apart.values()))
+            self._companions[systems] = collect_companions(
+                question.listings, one_of_each, question.request.bound
+            )
+        pythons = shared_pythons(tuple(machine_class.pythons for machine_class in machine_classes))
+        return replace(question, target=target, pythons=pythons, available=self._companions[systems])
+
+    def holds(self, machine_classes: tuple[MachineClass, ...], candidate: Candidate) -> bool:
+        """Whether a build works on all the classes, also where they do not need its variant."""
+        question = self.ask(machine_classes)
+        request = replace(question.request, variant=candidate.variant)
+        return bool(decide(replace(question, request=request, candidates=(candidate,))).choices)
+
+    def best(
+        self, machine_classes: tuple[MachineClass, ...], candidates: tuple[Candidate, ...]
+    ) -> Solution | None:
+        """Return the best solution of some builds that works on all the classes."""
+        return next(iter(decide(replace(self.ask(machine_classes), candidates=candidates)).choices), None)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.machine_classes import MachineClass, picked
-from gpuenv.fleet.grouping.questions import GroupResolver
 from gpuenv.fleet.grouping.set_cover import Option, bits, fewest_groups
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate
@@ -41,50 +41,50 @@ class Split:
     possible: tuple[Together, ...]
 
 
-def split(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> Split:
+def split(machine_classes: tuple[MachineClass, ...], resolver: GroupResolver) -> Split:
     """Return the fewest groups; of equally few those whose oldest torch is newest, then the next oldest.
 
     Machines without a GPU are shared out last, and a kind stays together: with them the number alone is best.
     """
-    possible = find_possible(machine_classes, asker)
+    possible = find_possible(machine_classes, resolver)
     releases = sorted({group.choice.candidate.torch for group in possible}, reverse=True)
     options = [Option(group.mask, releases.index(group.choice.candidate.torch)) for group in possible]
     chosen = [possible[fewest_group] for fewest_group in fewest_groups(options)] if options else []
-    groups = tuple(_share_out(chosen, machine_classes, asker))
+    groups = tuple(_share_out(chosen, machine_classes, resolver))
     served = sum(group.mask for group in groups)
     return Split(groups, (1 << len(machine_classes)) - 1 & ~served, possible)
 
 
 def _share_out(
-    chosen: list[Together], machine_classes: tuple[MachineClass, ...], asker: GroupResolver
+    chosen: list[Together], machine_classes: tuple[MachineClass, ...], resolver: GroupResolver
 ) -> Iterator[Together]:
     """Give each kind to the group with the newest torch that can hold it."""
     masks = [together.mask for together in chosen]
     taken = 0
     for position, group in enumerate(chosen):  # the newest torch first
         masks[position] &= ~taken
-        if _lost_its_gpus(masks[position], group, machine_classes, asker):
+        if _lost_its_gpus(masks[position], group, machine_classes, resolver):
             masks = [mask & ~group.mask for mask in masks[:position]] + [group.mask, *masks[position + 1 :]]
         taken |= masks[position]
     for mask, group in zip(masks, chosen, strict=True):
-        solution = group.choice if mask == group.mask else _again(mask, group, machine_classes, asker)
+        solution = group.choice if mask == group.mask else _again(mask, group, machine_classes, resolver)
         if solution is not None:
             yield Together(mask, solution)
 
 
 def _lost_its_gpus(
-    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
+    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], resolver: GroupResolver
 ) -> bool:
     """Whether only machines without a GPU are left, for which there is no CPU build."""
     left = picked(machine_classes, mask)
     had = any(machine_class.has_gpus for machine_class in picked(machine_classes, group.mask))
     if not left or not had or any(machine_class.has_gpus for machine_class in left):
         return False
-    return asker.best(left, asker.question.candidates) is None
+    return resolver.best(left, resolver.question.candidates) is None
 
 
 def _again(
-    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], asker: GroupResolver
+    mask: int, group: Together, machine_classes: tuple[MachineClass, ...], resolver: GroupResolver
 ) -> Solution | None:
     """The choice for a part of what went together: the same build, or what takes its place without GPUs.
 
@@ -93,17 +93,17 @@ def _again(
     part = picked(machine_classes, mask)
     if not part:
         return None
-    return asker.best(part, (group.choice.candidate,)) or asker.best(part, asker.question.candidates)
+    return resolver.best(part, (group.choice.candidate,)) or resolver.best(part, resolver.question.candidates)
 
 
-def find_possible(machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> tuple[Together, ...]:
+def find_possible(machine_classes: tuple[MachineClass, ...], resolver: GroupResolver) -> tuple[Together, ...]:
     """Return the sets of kinds that can go together, each with the newest torch, newest first.
 
     A set that another holds is left out, unless its torch is newer.
     """
-    finder = _Finder(machine_classes, asker)
+    finder = _Finder(machine_classes, resolver)
     groups: list[Together] = []
-    candidates = sorted(asker.question.candidates, key=_in_order_of_preference, reverse=True)
+    candidates = sorted(resolver.question.candidates, key=_in_order_of_preference, reverse=True)
     for _, alike in groupby(candidates, key=lambda candidate: candidate.torch):
         groups += finder.of_release(tuple(alike), groups)
     return tuple(groups)
@@ -116,25 +116,25 @@ def _in_order_of_preference(candidate: Candidate) -> tuple[object, ...]:
 class _Finder:
     """Finds what can go together; counts its decisions, so that it comes to an end."""
 
-    def __init__(self, machine_classes: tuple[MachineClass, ...], asker: GroupResolver) -> None:
-        self._kinds, self._asker = machine_classes, asker
-        self._pythons = _masks_of_pythons(machine_classes, asker.question.request)
+    def __init__(self, machine_classes: tuple[MachineClass, ...], resolver: GroupResolver) -> None:
+        self._kinds, self._resolver = machine_classes, resolver
+        self._pythons = _masks_of_pythons(machine_classes, resolver.question.request)
         self._decisions = 0
 
     def of_release(self, candidates: tuple[Candidate, ...], known: list[Together]) -> list[Together]:
         """Return what can go together with builds of one torch, beyond what newer ones hold."""
         groups: list[Together] = []
-        masks = ((self._asker.works.mask(case, self._kinds), case) for case in candidates)
+        masks = ((self._resolver.works.mask(case, self._kinds), case) for case in candidates)
         waiting = [(mask & shared, case) for mask, case in masks for shared in self._pythons]
         while waiting:
             waiting.sort(key=lambda item: item[0].bit_count(), reverse=True)  # stable: preferred builds first
             mask, candidate = waiting.pop(0)
             if any(mask & ~group.mask == 0 for group in (*known, *groups)):
                 continue
-            if not self._asker.works.is_looked_for(candidate, picked(self._kinds, mask)):
+            if not self._resolver.works.is_looked_for(candidate, picked(self._kinds, mask)):
                 continue
             if self._holds(mask, candidate):
-                best = self._asker.best(picked(self._kinds, mask), candidates)
+                best = self._resolver.best(picked(self._kinds, mask), candidates)
                 groups += [Together(mask, best)] if best else []
             else:
                 waiting += [(smaller, candidate) for smaller in self._smaller(mask, candidate)]
@@ -144,7 +144,7 @@ class _Finder:
         self._decisions += 1
         if not mask or self._decisions > _MOST_DECISIONS:
             return False
-        return self._asker.holds(picked(self._kinds, mask), candidate)
+        return self._resolver.holds(picked(self._kinds, mask), candidate)
 
     def _smaller(self, mask: int, candidate: Candidate) -> list[int]:
         """Return what to try instead of kinds that a build does not work on together, though on each."""
@@ -167,7 +167,7 @@ class _Finder:
         """Whether a build is there for any machine at all, with a Python and its companions."""
         anywhere = self._kinds[0].target.only(()).with_glibc_assumed()
         offers = {offer.tag: offer for machine_class in self._kinds for offer in machine_class.pythons}
-        return self._asker.holds((MachineClass(anywhere, tuple(offers.values()), ()),), candidate)
+        return self._resolver.holds((MachineClass(anywhere, tuple(offers.values()), ()),), candidate)
 
 
 def _masks_of_pythons(machine_classes: tuple[MachineClass, ...], request: Request) -> tuple[int, ...]:

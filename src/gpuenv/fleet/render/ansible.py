@@ -102,12 +102,15 @@ def render_playbook(groups: Iterable[GroupPlay], name: str) -> str:
 
 def _render_play(group: GroupPlay, number: int, name: str) -> str:
     about = "\n".join(f"# {without_userinfo(one_line(line))}" for line in group.about)
-    hosts = "".join(f"\n    - {json.dumps(_checked(host))}" for host in group.hosts) or _ANY_HOSTS
+    hosts = (
+        "".join(f"\n    - {json.dumps(checked_host(host, _PATTERNS))}" for host in group.hosts) or _ANY_HOSTS
+    )
     return _PLAY.format(about=about, number=number, hosts=hosts, lock=group.lock, name=name)
 
 
-def _checked(host: str) -> str:
-    if _HOST.fullmatch(host) and host not in _PATTERNS:
+def checked_host(host: str, reserved: tuple[str, ...] = ()) -> str:
+    """Return the name of a host; raise UsageError for a name that is not valid, or is reserved."""
+    if _HOST.fullmatch(host) and host not in reserved:
         return host
     raise UsageError(
         tr("`{name}` is not a valid host name", name=host),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from textwrap import wrap
 from typing import Any
 
 from gpuenv.bootstrap.render import quote
+from gpuenv.fleet.render.ansible import checked_host
 from gpuenv.formats.shell import here_document_end, one_line
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
@@ -21,7 +21,6 @@ _BEGIN = "# >>> what is asked for\n"
 _END = "# <<< what is asked for\n"
 _WIDTH = 120
 _LARGEST = 4 * 1024 * 1024 - 1024  # bytes that Slurm takes by default (max_script_size)
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +95,7 @@ def _choose(name: str, cases: list[tuple[str, str]], otherwise: str) -> Iterable
 
 
 def _hosts(group: SlurmGroup) -> str:
-    return " | ".join(map(_checked, group.hosts)) or "*"
-
-
-def _checked(host: str) -> str:
-    if _HOST.fullmatch(host):
-        return host
-    raise UsageError(
-        tr("`{name}` is not a valid host name", name=host),
-        code="no-host-name",
-        fixes=(Fix(tr("name the machine's file after the host: gpu1.json")),),
-    )
+    return " | ".join(map(checked_host, group.hosts)) or "*"
 
 
 def _text(name: str, text: str) -> Iterable[str]:

@@ -9,14 +9,9 @@ from pathlib import Path
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import print_error, print_file
 from gpuenv.files.write_output import make_folder, refuse_foreign_file, write_file
-from gpuenv.fleet.engines.ansible_files import playbook_files
-from gpuenv.fleet.engines.slurm_files import script_text
 from gpuenv.fleet.model import FleetPlan
-from gpuenv.fleet.names import group_names
-from gpuenv.fleet.node_archive import node_app
-from gpuenv.fleet.node_groups import NodeGroups, groups_for_nodes
+from gpuenv.fleet.node_groups import NodeGroups, groups_for_nodes, playbook_files, slurm_script
 from gpuenv.fleet.render.plan import render_fleet_data
-from gpuenv.fleet.render.slurm import SlurmGroup
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
@@ -67,20 +62,11 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
     )
 
 
-def _texts(node_groups: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
+def _texts(groups: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
     """Return the files' texts; None stands for stdout."""
     if format_name == "ansible":
-        groups = [(group.hosts, group.about, group.request) for group in node_groups.groups]
-        return {
-            (output or Path()) / path: text
-            for path, text in playbook_files(groups, _NAME, node_app()).items()
-        }
-    names = group_names("", node_groups.fleet, shared_home=True) if node_groups.fleet else {1: ""}
-    parts = (
-        SlurmGroup(group.hosts, names[number], group.about, group.request)
-        for number, group in enumerate(node_groups.groups, 1)
-    )
-    return {output: script_text(tuple(parts), _NAME, node_app())}
+        return {(output or Path()) / path: text for path, text in playbook_files(groups, _NAME).items()}
+    return {output: slurm_script(groups, _NAME)}
 
 
 def _write(texts: Mapping[Path | None, str]) -> tuple[Path, ...]:
