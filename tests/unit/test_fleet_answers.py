@@ -24,6 +24,8 @@ from gpuenv.fleet.parse_answers import (
 from gpuenv.fleet.requests import create_request, fingerprint, verify_request
 from gpuenv.model.plan import Sources
 from gpuenv.operations.verify import VerifyOptions
+from gpuenv.verification.describe_verdict import describe_verdict
+from gpuenv.verification.report import render_report
 
 # requests
 
@@ -117,12 +119,13 @@ def verified(**changed: Any) -> dict[str, Any]:
 def test_what_a_machine_proved_is_held_against_its_plan() -> None:
     result = parse_verified(verified(), locked(), H100)
     assert isinstance(result, NodeVerified)
-    assert result.ok
-    assert result.data["environment"] == "/e"
-    assert [test["id"] for test in result.data["devices"][0]["tests"]] == ["matmul", "architectures"]
+    assert result.verdict.ok
+    data = render_report(result.report, result.environment)
+    assert data["environment"] == "/e"
+    assert [test["id"] for test in data["devices"][0]["tests"]] == ["matmul", "architectures"]
     other = parse_verified(verified(), replace(plan(), packages=cpu_plan().packages, variant="cpu"), H100)
     assert isinstance(other, NodeVerified)
-    assert not other.ok
+    assert not other.verdict.ok
 
 
 @pytest.mark.parametrize(
@@ -137,8 +140,10 @@ def test_what_a_machine_proved_is_held_against_its_plan() -> None:
 def test_what_did_not_end_well_is_not_proven(ended: dict[str, Any], report: object, said: str) -> None:
     result = parse_verified(verified(ended={**ENDED, **ended}, report=report), plan(), H100)
     assert isinstance(result, NodeVerified)
-    assert not result.ok
-    assert said in json.dumps([*result.lines, result.data])
+    assert not result.verdict.ok
+    assert said in json.dumps(
+        [describe_verdict(result.report, result.verdict), render_report(result.report, "/e")]
+    )
 
 
 def test_what_was_made_is_told() -> None:

@@ -1,4 +1,4 @@
-"""Make a change to an environment: run it, look whether it holds, verify; what does not is undone."""
+"""Make a change to an environment: run it, check and verify the result; undo it where that fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.changes.open_environment import Opened
-from gpuenv.changes.resolve import PlannedChange, changed_plan, exact
+from gpuenv.changes.resolve import PlannedChange, changed_plan, exact, package_rows
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.check_installed import check_installed, not_as_planned, torch_cuda
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
@@ -35,12 +35,12 @@ from gpuenv.operations.settle import lifted
 from gpuenv.operations.verify import VerifyResult
 
 Verify = Callable[[Path], VerifyResult]
-"""Proves the environment of an interpreter, without keeping what came of it."""
+"""Verifies the environment of an interpreter, without recording the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """Where the installer looks, the files of torch that are on this disk and checked, and others by hash.
+    """Where the installer looks, the checked files of torch on this disk, and other files by hash.
 
     `named` are the projects of `held`.
     """
@@ -53,7 +53,7 @@ class Provision:
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """How to apply: show the installer's output, tell what goes on, prove; where the files of torch lie."""
+    """How to apply: whether to show the installer's output, how to verify, and the files of torch."""
 
     show: bool = True
     tell: Callable[[str], None] = lambda _: None
@@ -65,7 +65,7 @@ class ApplyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What came of it; where the proof failed, everything is as it was before."""
+    """The result; where verification failed, everything is as before."""
 
     log: Path | None
     proof: VerifyResult | None = None
@@ -77,7 +77,7 @@ class Changed:
 
 
 def installer_of(opened: Opened) -> str:
-    """Return who installs: pip where it made the environment and is there, else uv."""
+    """Return the installer: pip where it made the environment and is installed there, else uv."""
     return "pip" if opened.record.manager == "pip" and "pip" in opened.versions else "uv"
 
 
@@ -144,9 +144,9 @@ def _install(
 
 
 def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyOptions) -> Changed:
-    """Make the change, look and prove, then keep it with a new record; undo it where one of them fails.
+    """Make the change, check and verify it, then keep it with a new record; undo it where one of them fails.
 
-    Raises InstallFailed (everything is as it was before) and UsageError (busy, or changed meanwhile).
+    Raises InstallFailed (everything is as before) and UsageError (busy, or changed meanwhile).
     """
     opened = planned.opened
     environment = opened.place
@@ -187,12 +187,8 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
     return Changed(log, proof)
 
 
-def _versions_in(root: Path) -> dict[str, str]:
-    return {package.name: package.version for package in read_installed(root)}
-
-
 def _check_unchanged(opened: Opened) -> None:
-    if _versions_in(opened.place.path) != opened.versions:
+    if replace(opened, installed=read_installed(opened.place.path)).versions != opened.versions:
         raise UsageError(
             tr("`{name}` has changed since this was planned", name=opened.place.name),
             code="environment-changed",
@@ -201,7 +197,7 @@ def _check_unchanged(opened: Opened) -> None:
 
 
 def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
-    """Raise InstallFailed unless what is there now is what was there, but for the changes that were shown."""
+    """Raise InstallFailed unless what is installed differs just by the changes that were shown."""
     root = planned.opened.place.path
     wanted = planned.opened.versions
     for change in planned.changes:
@@ -209,13 +205,13 @@ def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
             wanted.pop(change.name, None)
         else:
             wanted[change.name] = change.after
-    fields = _versions_in(root)
-    wanted |= {name: fields.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
-    for name in sorted({*wanted, *fields}):
-        if fields.get(name) != wanted.get(name):
+    actual = {package.name: package.version for package in read_installed(root)}
+    wanted |= {name: actual.get(name, version) for name, version in wanted.items() if version == UNKNOWN}
+    for name in sorted({*wanted, *actual}):
+        if actual.get(name) != wanted.get(name):
             problem = tr(
                 "{name} is {found}, not {wanted}", name=name,
-                found=fields.get(name) or "-", wanted=wanted.get(name) or "-",
+                found=actual.get(name) or "-", wanted=wanted.get(name) or "-",
             )  # fmt: skip
             raise not_as_planned(problem, str(root), log)
     if planned.moved is not None:
@@ -228,10 +224,8 @@ def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
 def _new_record(planned: PlannedChange) -> Record:
     """Return the record of the changed environment, which is not yet verified."""
     record = planned.opened.record
-    if not planned.changes:
-        return replace(record, plan=changed_plan(planned, record.plan))
-    unproven = replace(record, verified=None, verify=None, proof=None)
-    if planned.moved is None:
+    unproven = replace(record, verified=None, verify=None, proof=None) if planned.changes else record
+    if planned.moved is None or not planned.changes:
         return replace(unproven, plan=changed_plan(planned, record.plan))
     plan = render_plan_data(planned.moved)
     machines: list[dict[str, Any] | None] = plan.get("machines") or [None]
@@ -241,10 +235,9 @@ def _new_record(planned: PlannedChange) -> Record:
 
 
 def _all_packages(planned: PlannedChange, plan: dict[str, Any]) -> list[Any]:
-    """Return the new torch stack, and what was known of all that stays."""
+    """Return the new torch stack, and the recorded rows of all that stays."""
     pinned = {canonicalize_name(Requirement(pin).name) for pin in plan["pins"]}
     stack = [row for row in plan["packages"] if row["name"] in pinned]
-    rows = planned.opened.record.plan.get("packages")
-    before = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     names = {row["name"] for row in stack}
+    before = package_rows(planned.opened.record.plan)
     return [*stack, *(row for row in before if row.get("name") not in names)]

@@ -1,4 +1,4 @@
-"""`gpuenv install`: more in an environment, the torch stack held, or moved where that was said."""
+"""`gpuenv install`: add packages to an environment; the torch stack stays, or moves with --torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from gpuenv.changes.conda_packages import check_installable, named, needs_another_torch, shown
 from gpuenv.changes.move_torch import move_torch
-from gpuenv.changes.open_environment import ChangeOptions, Opened, sources_of, with_its_python
+from gpuenv.changes.open_environment import ChangeOptions, Opened, plan_options, sources_of, with_its_python
 from gpuenv.changes.resolve import (
     ChangeRequest,
     PlannedChange,
@@ -27,7 +27,6 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.make_plan import make_plan
-from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.direct_urls import refuse_building
 from gpuenv.resolution.request import STACK, admits
 
@@ -53,7 +52,7 @@ def plan_install(
 
         opened = open_environment(name, environ, change=True)
         planned = plan_install(opened, (Requirement("ipykernel"),), ChangeOptions(), environ)
-        apply_change(planned, environ, How())
+        apply_change(planned, environ, ApplyOptions())
 
     Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
     """
@@ -175,18 +174,8 @@ def _with_builds(
     if opened.is_condas and not opened.record.planned("variant"):
         raise Unsatisfiable(tr("its torch is not known"), code="torch-unknown")
     stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
-    plan_options = PlanOptions(
-        requirements=(*stack, *map(str, wanted)),
-        python=opened.minor,
-        cuda=opened.variant or "auto",
-        manager="uv",
-        mirrors=options.mirrors or opened.asked.mirrors,
-        find_links=(*options.find_links, *opened.asked.find_links),
-        offline=options.offline,
-        devices=opened.asked.devices,
-        program=("gpuenv", "plan"),
-    )
-    plan = make_plan(plan_options, with_its_python(opened, environ), target=str(opened.place.path))
+    wanted_options = plan_options(opened, (*stack, *map(str, wanted)), options, cuda=opened.variant or "auto")
+    plan = make_plan(wanted_options, with_its_python(opened, environ), target=str(opened.place.path))
     torch = plan.packages[0].version
     if torch != opened.stack.get("torch"):
         raise Unsatisfiable(
@@ -228,10 +217,9 @@ def _moved(
     requested = _asked_from_now_on(opened, new)
     fresh = named(new)
     free = tuple(
-        canonicalize_name(requirement.name)
-        if _is_of_stack(requirement) and canonicalize_name(requirement.name) not in fresh
-        else str(requirement)
+        name if name in STACK and name not in fresh else str(requirement)
         for requirement in map(Requirement, requested)
+        for name in (canonicalize_name(requirement.name),)
     )
     why = tuple(reason.text for reason in conflict.because)
     try:
@@ -244,10 +232,6 @@ def _moved(
             fixes=error.fixes,
             data=error.data,
         ) from None
-
-
-def _is_of_stack(requirement: Requirement) -> bool:
-    return canonicalize_name(requirement.name) in STACK
 
 
 def _torch_held(

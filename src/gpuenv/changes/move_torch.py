@@ -10,16 +10,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.changes.dependents import unneeded_without
-from gpuenv.changes.open_environment import ChangeOptions, Opened, with_its_python
+from gpuenv.changes.open_environment import ChangeOptions, Opened, plan_options, with_its_python
 from gpuenv.changes.resolve import ChangeRequest, PlannedChange, decide_changes, held_pins, special_names
 from gpuenv.i18n.messages import tr
-from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.dry_run import PackageChange
+from gpuenv.installers.uv_compile import CompileInput, Resolved, compile_requirements
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan
-from gpuenv.planning.options import PlanOptions
 
 
 def move_torch(
@@ -97,19 +96,8 @@ def plan_anew(
     named = {canonicalize_name(Requirement(text).name) for text in requirements}
     special = special_names(environ)
     there = tuple(name for name in opened.versions if name in special and name not in named)
-    plan_options = PlanOptions(
-        requirements=(*requirements, *there),
-        python=opened.minor,
-        cuda=opened.asked.cuda,
-        manager="uv",
-        mirrors=options.mirrors or opened.asked.mirrors,
-        find_links=(*options.find_links, *opened.asked.find_links),
-        offline=options.offline,
-        only_binary=options.only_binary,
-        devices=opened.asked.devices,
-        program=("gpuenv", "plan"),
-    )
-    return make_plan(plan_options, with_its_python(opened, environ), target=str(opened.place.path))
+    wanted = plan_options(opened, (*requirements, *there), options, cuda=opened.asked.cuda)
+    return make_plan(wanted, with_its_python(opened, environ), target=str(opened.place.path))
 
 
 def _gone(
@@ -119,7 +107,7 @@ def _gone(
     candidates = superfluous - coming - set(opened.requirements)
     if not candidates:
         return ()
-    question = resolver.CompileInput(
+    question = CompileInput(
         pins=wish.plan.pins if wish.plan else (),
         requirements=tuple(wish.requirements.values()),
         constraints=wish.constraints,
@@ -129,8 +117,8 @@ def _gone(
         interpreter=str(opened.python) or sys.executable,
     )
     try:
-        resolved = resolver.compile_requirements(question, environ)
+        resolved = compile_requirements(question, environ)
     except GpuenvError:  # then they stay: they are in nobody's way
         return ()
-    needed = {file.name for file in resolved.files} if isinstance(resolved, resolver.Resolved) else candidates
+    needed = {file.name for file in resolved.files} if isinstance(resolved, Resolved) else candidates
     return tuple(sorted(candidates - needed))

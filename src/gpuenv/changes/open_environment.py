@@ -1,4 +1,4 @@
-"""An environment that is to be changed: what it holds, what it was asked for, and where from."""
+"""An environment that is to be changed: its packages, its original request and its sources."""
 
 from __future__ import annotations
 
@@ -181,6 +181,24 @@ def parse_recorded(text: str) -> Requirement | None:
         return Requirement(text)
     except InvalidRequirement:
         return None
+
+
+def plan_options(
+    opened: Opened, requirements: tuple[str, ...], options: ChangeOptions, *, cuda: str
+) -> PlanOptions:
+    """Return the options of a plan for the environment's own Python, from where its packages come."""
+    return PlanOptions(
+        requirements=requirements,
+        python=opened.minor,
+        cuda=cuda,
+        manager="uv",
+        mirrors=options.mirrors or opened.asked.mirrors,
+        find_links=(*options.find_links, *opened.asked.find_links),
+        offline=options.offline,
+        only_binary=options.only_binary,
+        devices=opened.asked.devices,
+        program=("gpuenv", "plan"),
+    )
 
 
 def with_its_python(opened: Opened, environ: Mapping[str, str]) -> dict[str, str]:

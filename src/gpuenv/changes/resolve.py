@@ -1,10 +1,10 @@
-"""What is to be changed in an environment: resolved together with all that is there, the torch stack held."""
+"""Resolve a change together with all installed packages, the torch stack held."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -14,10 +14,9 @@ from gpuenv.changes.open_environment import Opened, requirements_of, texts_of
 from gpuenv.formats.json import render_package
 from gpuenv.http import HttpClient, fetch_sizes
 from gpuenv.indexes.urls import is_remote
-from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.changes import ChangeQuestion, ask_changes
 from gpuenv.installers.dry_run import PackageChange
-from gpuenv.installers.uv_compile import ResolvedFile
+from gpuenv.installers.uv_compile import CompileInput, Resolved, ResolvedFile, compile_requirements
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.installed import Installed
@@ -30,9 +29,9 @@ from gpuenv.secrets.url_credentials import without_userinfo
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """What is to hold: `pins` by name (the torch stack above all), `requirements` by name, where from.
+    """What is to hold: `pins` by name (the torch stack above all), `requirements` by name, the sources.
 
-    `upgrade` are names of which the newest is taken; `plan` is a plan that some of the pins are from.
+    `upgrade` are names to bring to the newest version; `plan` is one that some of the pins are from.
     """
 
     pins: dict[str, str]
@@ -56,11 +55,11 @@ class PlannedChange:
     moved: Plan | None = None
     warnings: tuple[PlanWarning, ...] = ()
     why: tuple[str, ...] = ()
-    gone: tuple[str, ...] = field(default=())
+    gone: tuple[str, ...] = ()
 
     @property
     def fetched(self) -> int:
-        """How many bytes are to be fetched, as far as indexes tell."""
+        """How many bytes are to be downloaded, as far as indexes tell."""
         return sum(change.size or 0 for change in self.changes if change.after)
 
 
@@ -88,7 +87,7 @@ def _exactly(package: Installed) -> str:
 def decide_changes(
     opened: Opened, wish: ChangeRequest, environ: Mapping[str, str], *, narrow: bool = False
 ) -> tuple[PackageChange, ...] | Unresolvable:
-    """Return what the wish changes; `narrow`: what is installed and nobody asked for need not hold."""
+    """Return what the request changes; `narrow` ignores installed packages that nobody asked for."""
     there = {} if narrow else {package.name: package.name for package in opened.installed}
     texts = {**there, **wish.requirements, **wish.pins}
     question = ChangeQuestion(
@@ -104,7 +103,7 @@ def decide_changes(
 
 
 def _unseen(opened: Opened, pins: dict[str, str]) -> tuple[str, ...]:
-    """Return what the installer would take for installed: 2.7.1+cpu satisfies `==2.7.1` as well."""
+    """Return what the installer would treat as installed: 2.7.1+cpu satisfies `==2.7.1` as well."""
     there = opened.versions
     bare = ((name, Requirement(pin)) for name, pin in pins.items() if "+" not in pin and "@" not in pin)
     return tuple(
@@ -116,7 +115,7 @@ def _unseen(opened: Opened, pins: dict[str, str]) -> tuple[str, ...]:
 
 
 def with_files(planned: PlannedChange, environ: Mapping[str, str]) -> PlannedChange:
-    """Return the change with what indexes tell of its files: addresses, hashes and sizes."""
+    """Return the change with the URLs, hashes and sizes of its files, as far as indexes tell them."""
     coming = tuple(exact(change, planned.wish) for change in planned.changes if change.after)
     if not coming:
         return planned
@@ -134,7 +133,7 @@ def _looked_up(
     planned: PlannedChange, coming: tuple[str, ...], environ: Mapping[str, str]
 ) -> tuple[ResolvedFile, ...]:
     wish = planned.wish
-    question = resolver.CompileInput(
+    question = CompileInput(
         pins=coming,
         requirements=(),
         constraints=(),
@@ -145,10 +144,10 @@ def _looked_up(
         no_deps=True,
     )
     try:
-        resolved = resolver.compile_requirements(question, environ)
-    except GpuenvError:  # it is only told how large they are
+        resolved = compile_requirements(question, environ)
+    except GpuenvError:  # only sizes are shown
         return ()
-    files = resolved.files if isinstance(resolved, resolver.Resolved) else ()
+    files = resolved.files if isinstance(resolved, Resolved) else ()
     unknown = tuple(file.url for file in files if file.size is None and file.url and is_remote(file.url))
     if not unknown or wish.offline:
         return files
@@ -169,29 +168,34 @@ def exact(change: PackageChange, wish: ChangeRequest) -> str:
 
 
 def changed_plan(planned: PlannedChange, base: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of the plan that the environment is kept with from now on; `base` is what it was."""
+    """Return the data of the environment's plan after the change; `base` is the plan before."""
     coming = {file.name: render_package(planned_file(file)) for file in planned.files}
     after = {change.name: change.after for change in planned.changes}
-    known = _rows(base)
-    kept = [row for row in known if after.get(str(row.get("name")), row.get("version")) == row.get("version")]
+    kept = [
+        row
+        for row in package_rows(base)
+        if after.get(str(row.get("name")), row.get("version")) == row.get("version")
+    ]
     there = {row.get("name") for row in kept}
     new = [row for name, row in coming.items() if name not in there]
     pins = _pins_after(planned, base)
     stack = [row for name in pins for row in (*kept, *new) if row.get("name") == name]
     others = [row for row in (*kept, *new) if row.get("name") not in pins]
     named = ((canonicalize_name(Requirement(text).name), text) for text in planned.asked)
+    asked = asdict(replace(planned.opened.asked, requirements=planned.asked))
     return {
         **base,
         "packages": [*stack, *others],
         "pins": list(pins.values()),
         "requirements": [text for name, text in named if name not in pins and name not in STACK],
-        "asked": {**_asked_of(planned), "requirements": list(planned.asked)},
+        "asked": {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()},
         "sources": _sources_after(planned, base),
     }
 
 
-def _rows(base: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = base.get("packages")
+def package_rows(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the packages of a recorded plan."""
+    rows = plan.get("packages")
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
@@ -214,14 +218,3 @@ def _sources_after(planned: PlannedChange, base: dict[str, Any]) -> Any:
         return sources
     new = tuple(map(without_userinfo, planned.wish.sources.find_links)) if planned.changes else ()
     return {**sources, "find_links": list(dict.fromkeys((*texts_of(sources.get("find_links")), *new)))}
-
-
-def _asked_of(planned: PlannedChange) -> dict[str, Any]:
-    request = planned.opened.asked
-    return {
-        "mirrors": list(request.mirrors),
-        "find_links": list(request.find_links),
-        "cuda": request.cuda,
-        "channel": request.channel,
-        "devices": list(request.devices),
-    }

@@ -1,4 +1,4 @@
-"""`gpuenv uninstall`: less in an environment; what would break is said before."""
+"""`gpuenv uninstall`: remove packages from an environment, with a warning of what would break."""
 
 from __future__ import annotations
 
@@ -68,17 +68,11 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
             continue
         close = difflib.get_close_matches(name, opened.versions, n=3, cutoff=0.6)
         meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
+        message = tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.place.name)
+        code = "not-installed"
         if not is_normalized_name(name):
-            raise UsageError(
-                tr("`{name}` is not a valid package name", name=name),
-                code="bad-package",
-                fixes=(meant,) * bool(close),
-            )
-        raise UsageError(
-            tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.place.name),
-            code="not-installed",
-            fixes=(meant,) * bool(close),
-        )
+            message, code = tr("`{name}` is not a valid package name", name=name), "bad-package"
+        raise UsageError(message, code=code, fixes=(meant,) * bool(close))
 
 
 def _torch_stays(opened: Opened) -> UsageError:

@@ -1,4 +1,4 @@
-"""`gpuenv update`: newer versions within what was asked for, and another torch where that was said."""
+"""`gpuenv update`: newer versions within what was requested, and with --torch another torch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,12 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
         _check_movable(opened)
         requested = opened.asked.requirements
         moved = move_torch(
-            opened, _still_asked(opened), requested=requested, options=options, environ=environ, upgrade=free
+            opened,
+            tuple(map(str, opened.requirements.values())),
+            requested=requested,
+            options=options,
+            environ=environ,
+            upgrade=free,
         )
         return with_files(replace(moved, warnings=(*moved.warnings, *_notes(opened, moved))), environ)
     wish = ChangeRequest(
@@ -59,14 +64,9 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     return with_files(PlannedChange(opened, wish, changes, opened.asked.requirements), environ)
 
 
-def _still_asked(opened: Opened) -> tuple[str, ...]:
-    return tuple(str(requirement) for requirement in opened.requirements.values())
-
-
 def _check_movable(opened: Opened) -> None:
-    if any(
-        package.name == "torch" and package.is_condas for package in opened.installed
-    ) or opened.record.plan.get("conda"):
+    is_condas = any(package.name == "torch" and package.is_condas for package in opened.installed)
+    if is_condas or opened.record.plan.get("conda"):
         raise UsageError(
             tr(
                 "the torch of `{name}` was installed by conda; gpuenv does not change it in place",
