@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gpuenv import __version__
+from gpuenv.bootstrap.build_wheel import choose_gpuenv
 from gpuenv.bootstrap.environment_files import files_of_lock, files_of_plan
 from gpuenv.bootstrap.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab
 from gpuenv.bootstrap.model import (
@@ -19,7 +20,6 @@ from gpuenv.bootstrap.model import (
     ScriptPath,
     Word,
 )
-from gpuenv.bootstrap.own_wheel import choose_gpuenv
 from gpuenv.bootstrap.pythons import asked_python, fitting_python, pythons_to_bring
 from gpuenv.bootstrap.render import TEMPLATE, render_bootstrap
 from gpuenv.bootstrap.sources import find_indexes, find_micromamba

@@ -1,4 +1,4 @@
-"""gpuenv's own wheel, made again from what is installed: the same bytes wherever the same files are.
+"""The wheel of gpuenv that a script carries: its own, rebuilt from the installed files, or a named one.
 
 https://packaging.python.org/en/latest/specifications/binary-distribution-format/
 https://packaging.python.org/en/latest/specifications/recording-installed-packages/
@@ -14,10 +14,13 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.version import InvalidVersion, Version
 
 import gpuenv
-from gpuenv import matrices
+from gpuenv import __version__, matrices
+from gpuenv.bootstrap.lab import Lab
 from gpuenv.bootstrap.model import CarriedWheel
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -35,13 +38,46 @@ _UNIX = 3
 _SHOWN = 3
 
 
+def choose_gpuenv(typed: str | None, lab: Lab | None) -> CarriedWheel:
+    """Return the gpuenv that the script carries: this very one, since it knows the options in the script.
+
+    A lab may name the wheel of another, which lies beside its file. Raises UsageError where this one is not
+    the version that is asked for: no index can vouch for another.
+    """
+    if lab and lab.file.wheel and not typed:
+        return named_wheel(lab.path.parent / lab.file.wheel)
+    version = typed or (lab.file.version if lab else None)
+    if version is not None and not _is_wanted(version):
+        raise UsageError(
+            tr("the script would carry this gpuenv, {version}, but {wanted} is required",
+               version=__version__, wanted=version),
+            code="another-gpuenv",
+            fixes=(
+                Fix(tr("create the script with that gpuenv")),
+                Fix(tr("or name its wheel in lab.toml, as `wheel` of `[gpuenv]`")),
+            ),
+        )  # fmt: skip
+    return own_wheel()
+
+
+def _is_wanted(version: str) -> bool:
+    try:
+        wanted = SpecifierSet(f"=={Version(version)}" if version[:1].isdigit() else version)
+    except (InvalidSpecifier, InvalidVersion):
+        raise UsageError(
+            tr("`{version}` is not a valid version of gpuenv (examples: 0.1.0, '>=0.1')", version=version),
+            code="bad-version",
+        ) from None
+    return wanted.contains(__version__, prereleases=True)
+
+
 def own_wheel() -> CarriedWheel:
     """Return the wheel of the gpuenv that runs.
 
     Installed from a wheel, its files are those of its RECORD, each compared with the hash there; in a source
     checkout they are those of the checkout. Raises UsageError where files were changed or are missing.
     """
-    version = gpuenv.__version__
+    version = __version__
     info = f"{PROJECT}-{version}.dist-info"
     members = _of_checkout(info) if checkout() is not None else _of_record(info)
     return _carried(f"{PROJECT}-{version}-py3-none-any.whl", pack(members, info))
@@ -138,7 +174,7 @@ def _of_checkout(info: str) -> dict[str, bytes]:
     members = dict(_below(package, PROJECT))
     members |= dict(_below(matrices.directory(), _MATRICES))
     members[f"{info}/METADATA"] = metadata_text().encode()
-    members[f"{info}/WHEEL"] = _WHEEL.format(version=gpuenv.__version__).encode()
+    members[f"{info}/WHEEL"] = _WHEEL.format(version=__version__).encode()
     members[f"{info}/entry_points.txt"] = _ENTRY_POINTS.encode()
     licence = _content(package.parents[1] / "LICENSE")
     if licence is not None:

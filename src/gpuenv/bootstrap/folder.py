@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.bootstrap.bootstrap import Script
 from gpuenv.bootstrap.model import BesideFile
+from gpuenv.environments.wheel_cache import digest_of
 from gpuenv.files.disk_space import check_free_space
 from gpuenv.files.write_output import make_folder, write_file
 from gpuenv.http import HttpClient, HttpProblem
@@ -23,7 +23,6 @@ from gpuenv.wheels.download import Expected, download
 
 WHEELS = "wheels"
 SCRIPT = "bootstrap.sh"
-_CHUNK = 1 << 20
 _MAY_RUN = 0o111
 
 
@@ -44,12 +43,8 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
     wheels = folder / WHEELS
     make_folder(wheels)
     try:
-        missing = tuple(
-            extra_file
-            for extra_file in script.beside
-            if not _has(wheels / extra_file.filename, extra_file.sha256)
-        )
-        size = sum(extra_file.size or 0 for extra_file in missing)
+        missing = tuple(file for file in script.beside if not _has(wheels / file.filename, file.sha256))
+        size = sum(file.size or 0 for file in missing)
         follow.begin(len(missing), size)
         check_free_space(wheels, size, tr("name another folder with -o"))
         _replace(wheels / script.gpuenv.filename, script.gpuenv.content)
@@ -68,13 +63,7 @@ def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follo
 
 
 def _has(path: Path, sha256: str) -> bool:
-    if not path.is_file():
-        return False
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest() == sha256
+    return path.is_file() and digest_of(path, Watch(lambda _: None)) == sha256
 
 
 def _replace(path: Path, content: bytes) -> None:

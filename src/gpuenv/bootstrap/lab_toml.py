@@ -31,18 +31,18 @@ Table = Mapping[str, Any]
 
 _TOP = ("gpuenv", "environments", "mirror")
 _KINDS = {
-    "text": (str, N_("a text")),
-    "flag": (bool, N_("true or false")),
-    "texts": (str, N_("a list of texts")),
-    "numbers": (int, N_("a list of numbers")),
+    "str": (str, N_("a text")),
+    "bool": (bool, N_("true or false")),
+    "tuple[str, ...]": (str, N_("a list of texts")),
+    "tuple[int, ...]": (int, N_("a list of numbers")),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class LabOptions:
-    """What an environment is asked for, as typed; the names are those of gpuenv's options.
+    """The options of an environment, as typed, under the names of gpuenv's own.
 
-    Paths are relative to the folder of lab.toml. What is None was not said.
+    Paths are relative to the folder of lab.toml. None: not given.
     """
 
     requirements: tuple[str, ...] | None = None
@@ -75,28 +75,14 @@ class LabFile:
     own_mirrors: tuple[Table, ...] = ()
 
 
-_OPTIONS: Mapping[str, str] = {
-    "requirements": "texts",
-    "requirement_files": "texts",
-    "environment_file": "text",
-    "lock": "text",
-    "python": "text",
-    "cuda": "text",
-    "manager": "text",
-    "channel": "text",
-    "mirrors": "texts",
-    "find_links": "texts",
-    "devices": "numbers",
-    "offline": "flag",
-    "verify": "flag",
-}
-_GPUENV: Mapping[str, str] = {"version": "text", "wheel": "text", "launcher": "flag"}
+_OPTIONS = {field.name: str(field.type).removesuffix(" | None") for field in fields(LabOptions)}
+_GPUENV = {"version": "str", "wheel": "str", "launcher": "bool"}
 
 
 def parse_lab_file(document: Table) -> LabFile:
     """Read the tables of a lab.toml; ValueError tells what is wrong, of an unknown key the nearest name."""
     _check_names(document, (*_TOP, *_OPTIONS), "")
-    everywhere = _options({key: value for key, value in document.items() if key in _OPTIONS}, "")
+    everywhere = LabOptions(**_values({key: document[key] for key in document if key in _OPTIONS}, ""))
     own = _table(document, "gpuenv", "")
     _check_names(own, tuple(_GPUENV), "gpuenv.")
     facts = {key: _value(own[key], _GPUENV[key], f"gpuenv.{key}") for key in own}
@@ -114,29 +100,23 @@ def _environments(tables: Table, everywhere: LabOptions) -> tuple[tuple[str, Lab
 
 
 def _environment(tables: Table, name: str, everywhere: LabOptions) -> LabOptions:
-    where = f"environments.{name}."
-    own = _table(tables, name, "environments.")
+    own, where = _table(tables, name, "environments."), f"environments.{name}."
     _check_names(own, tuple(_OPTIONS), where)
-    return _laid_over(everywhere, _options(own, where))
+    return replace(everywhere, **_values(own, where))
 
 
-def _laid_over(below: LabOptions, above: LabOptions) -> LabOptions:
-    said = {field.name: getattr(above, field.name) for field in fields(LabOptions)}
-    return replace(below, **{name: value for name, value in said.items() if value is not None})
-
-
-def _options(table: Table, where: str) -> LabOptions:
-    return LabOptions(**{key: _value(value, _OPTIONS[key], where + key) for key, value in table.items()})
+def _values(table: Table, where: str) -> dict[str, Any]:
+    return {key: _value(value, _OPTIONS[key], where + key) for key, value in table.items()}
 
 
 def _value(value: Any, kind: str, name: str) -> Any:
-    wanted, said = _KINDS[kind]
-    if kind in ("texts", "numbers"):
+    wanted, description = _KINDS[kind]
+    if kind.startswith("tuple"):
         if isinstance(value, list) and all(type(item) is wanted for item in value):
             return tuple(value)
     elif type(value) is wanted:
         return value
-    raise ValueError(tr("`{key}` is not {kind}", key=name, kind=tr(said)))
+    raise ValueError(tr("`{key}` is not {kind}", key=name, kind=tr(description)))
 
 
 def _table(document: Table, key: str, where: str) -> Table:
@@ -157,9 +137,9 @@ def _check_names(table: Table, known: tuple[str, ...], where: str) -> None:
     for key in table:
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            meant = tr("did you mean `{name}`?", name=where + near[0]) if near else _known(known)
+            meant = (
+                tr("did you mean `{name}`?", name=where + near[0])
+                if near
+                else tr("the keys are {keys}", keys=", ".join(f"`{item}`" for item in known))
+            )
             raise ValueError(tr("there is no key `{key}`: {help}", key=where + key, help=meant))
-
-
-def _known(known: tuple[str, ...]) -> str:
-    return tr("the keys are {keys}", keys=", ".join(f"`{item}`" for item in known))

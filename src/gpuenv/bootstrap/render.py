@@ -11,7 +11,6 @@ from gpuenv.bootstrap.model import (
     Bootstrap,
     HeldFile,
     LockedWheel,
-    MicromambaFile,
     ScriptEnvironment,
     ScriptPath,
     Word,
@@ -35,11 +34,12 @@ def render_bootstrap(script: Bootstrap, template: str) -> str:
 
     Raises UsageError for text with characters that do not print, which would not stay in its place.
     """
-    text = _filled(template, _BEGIN, _END, _lines(script))
-    return _filled(text, _BEGIN_BROUGHT, _END_BROUGHT, _brought(script))
+    text = filled_in(template, _BEGIN, _END, _lines(script))
+    return filled_in(text, _BEGIN_BROUGHT, _END_BROUGHT, _brought(script))
 
 
-def _filled(text: str, begin: str, end: str, lines: Iterable[str]) -> str:
+def filled_in(text: str, begin: str, end: str, lines: Iterable[str]) -> str:
+    """Return a template with these lines between two of its own."""
     before, _, rest = text.partition(begin)
     after = rest.partition(end)[2]
     filled = "\n".join(lines)
@@ -59,13 +59,16 @@ def _lines(script: Bootstrap) -> Iterable[str]:
     yield f"launcher={'yes' if script.launcher else 'ask'}"
     yield f"environments={quote(' '.join(map(str, numbers)))}"
     yield from _environments(script.environments)
-    yield from _verified(script.environments)
-    yield from _carried(script.environments)
+    yield from _predicates(script.environments)
     yield from _digests(script)
     yield from _pythons(script.wheels)
     yield from _each("index", script.indexes)
     yield from _each("channel", script.channels)
-    yield from _micromamba(script.micromamba)
+    yield from case_function(
+        "micromamba_of",
+        ((file.platform, f"{file.filename} {file.sha256}") for file in script.micromamba),
+        "return 1",
+    )
     yield from _write_files(
         (*script.files, *(file for environment in script.environments for file in environment.files))
     )
@@ -96,38 +99,46 @@ def quote(text: str) -> str:
     return shlex.quote(text)
 
 
-def _verified(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
-    unverified = [
-        str(number) for number, environment in enumerate(environments, 1) if not environment.verified
-    ]
-    body = f"case $1 in {' | '.join(unverified)}) return 1 ;; esac" if unverified else ":"
+def _predicates(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
+    """Write functions that tell by its number whether an environment is verified, and whether carried."""
+    numbered = tuple(enumerate(environments, 1))
+    unverified = " | ".join(str(number) for number, environment in numbered if not environment.verified)
+    body = f"case $1 in {unverified}) return 1 ;; esac" if unverified else ":"
     yield from ("", f"is_verified() {{ {body}; }}")
-
-
-def _carried(environments: tuple[ScriptEnvironment, ...]) -> Iterable[str]:
-    carried = [str(number) for number, environment in enumerate(environments, 1) if environment.carried]
-    body = f"case $1 in {' | '.join(carried)}) ;; *) return 1 ;; esac" if carried else "return 1"
+    carried = " | ".join(str(number) for number, environment in numbered if environment.carried)
+    body = f"case $1 in {carried}) ;; *) return 1 ;; esac" if carried else "return 1"
     yield from ("", f"is_carried() {{ {body}; }}")
 
 
 def _digests(script: Bootstrap) -> Iterable[str]:
     """Tell by a digest whether an environment was asked for differently by an earlier script."""
-    yield from ("", "digest_of() {", "    case $1 in")
-    for number, environment in enumerate(script.environments, 1):
-        text = "\n".join((_call(environment), *(file.text for file in environment.files)))
-        yield f"        {number}) echo {sha256(text.encode()).hexdigest()[:_DIGITS]} ;;"
+    texts = (
+        "\n".join((_call(environment), *(file.text for file in environment.files)))
+        for environment in script.environments
+    )
+    digests = (sha256(text.encode()).hexdigest()[:_DIGITS] for text in texts)
+    yield from case_function("digest_of", ((str(number), digest) for number, digest in enumerate(digests, 1)))
+
+
+def case_function(name: str, cases: Iterable[tuple[str, str]], otherwise: str | None = None) -> Iterable[str]:
+    """Write a function that echoes the text of the pattern that its argument matches."""
+    yield from ("", f"{name}() {{", "    case $1 in")
+    for pattern, text in cases:
+        yield f"        {pattern}) echo {quote(text)} ;;"
+    if otherwise is not None:
+        yield f"        *) {otherwise} ;;"
     yield from ("    esac", "}")
 
 
 def _pythons(wheels: tuple[LockedWheel, ...]) -> Iterable[str]:
     """Write which Pythons the wheels are for, on each platform, the newest first."""
     known = {tuple(target.split("/")) for wheel in wheels for target in wheel.targets}
-    yield from ("", "pythons_of() {", "    case $1 in")
-    for platform in sorted({platform for _, platform in known}):
-        releases = (release for release, where in known if where == platform)
-        newest_first = sorted(releases, key=lambda release: tuple(map(int, release.split("."))), reverse=True)
-        yield f"        {platform}) echo {quote(' '.join(newest_first))} ;;"
-    yield from ("        *) return 1 ;;", "    esac", "}")
+    newest_first = sorted(known, key=lambda target: tuple(map(int, target[0].split("."))), reverse=True)
+    cases = (
+        (platform, " ".join(release for release, where in newest_first if where == platform))
+        for platform in sorted({platform for _, platform in known})
+    )
+    yield from case_function("pythons_of", cases, "return 1")
 
 
 def _brought(script: Bootstrap) -> Iterable[str]:
@@ -145,13 +156,6 @@ def _each(name: str, addresses: tuple[str, ...]) -> Iterable[str]:
     """Write a function that tries a command with one address after the other, until it works."""
     calls = " || ".join(f'"$@" {quote(address)}' for address in addresses) or "return 1"
     yield from ("", f"each_{name}() {{ {calls}; }}")
-
-
-def _micromamba(files: tuple[MicromambaFile, ...]) -> Iterable[str]:
-    yield from ("", "micromamba_of() {", "    case $1 in")
-    for file in files:
-        yield f"        {file.platform}) echo {quote(f'{file.filename} {file.sha256}')} ;;"
-    yield from ("        *) return 1 ;;", "    esac", "}")
 
 
 def _write_files(files: tuple[HeldFile, ...]) -> Iterable[str]:

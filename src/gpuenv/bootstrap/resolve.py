@@ -14,8 +14,8 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.bootstrap.model import LockedWheel
 from gpuenv.i18n.messages import tr
-from gpuenv.installers import uv as uv_manager
-from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers import uv
+from gpuenv.installers.uv_compile import LIMIT_S, CompileInput, compile_arguments
 from gpuenv.installers.uv_failure import parse_failure
 from gpuenv.model.access import Access
 from gpuenv.model.errors import GpuenvError
@@ -83,14 +83,12 @@ def _pip(
 def _compile(
     requires: tuple[str, ...], python: str, platform: Platform, sources: Sources, environ: Mapping[str, str]
 ) -> tuple[LockedWheel, ...] | str:
-    question = resolver.CompileInput(
-        (), requires, (), sources, python, platform=platform, interpreter=sys.executable
-    )
+    question = CompileInput((), requires, (), sources, python, platform=platform, interpreter=sys.executable)
     given = {name: value for name, value in environ.items() if not _MISLEADING.match(name)}
     answer = process.run(
-        (uv_manager.find(), *resolver.compile_arguments(question), "--only-binary", ":all:", "--no-config"),
-        timeout_s=resolver.LIMIT_S,
-        environ=uv_manager.environment(given, sources),
+        (uv.find(), *compile_arguments(question), "--only-binary", ":all:", "--no-config"),
+        timeout_s=LIMIT_S,
+        environ=uv.environment(given, sources),
         stdin="\n".join((*requires, "")),
     )
     if answer.ok:

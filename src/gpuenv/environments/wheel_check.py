@@ -10,17 +10,17 @@ import base64
 import csv
 import zipfile
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from pathlib import Path
 
 from gpuenv.environments.check_installed import not_as_planned
+from gpuenv.environments.wheel_cache import digest_of
+from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import CheckedFile
 from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import interruption
 
 _ALGORITHM = "sha256="
-_CHUNK = 1 << 20
 
 
 def check_files(files: Iterable[CheckedFile], environment: Path, log: Path) -> None:
@@ -69,14 +69,7 @@ def _difference(name: str, digest: str, places: tuple[Path, ...]) -> str | None:
     path = next((file / name for file in places if (file / name).is_file()), None)
     if path is None:
         return tr("{name} is not there", name=name)
-    if _digest_of(path) != digest.rstrip("="):
+    actual = base64.urlsafe_b64encode(bytes.fromhex(digest_of(path, Watch(lambda _: None))))
+    if actual.decode().rstrip("=") != digest.rstrip("="):
         return tr("{name} differs from the wheel's", name=name)
     return None
-
-
-def _digest_of(path: Path) -> str:
-    digest = sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from gpuenv.bootstrap.render import quote
+from gpuenv.bootstrap.render import case_function, filled_in, quote
 from gpuenv.fleet.render.ansible import checked_host
 from gpuenv.formats.shell import here_document_end, one_line
 from gpuenv.i18n.messages import tr
@@ -53,10 +53,7 @@ def render_slurm(
 
     Raises UsageError for a host whose name is none, and for more than Slurm takes.
     """
-    before, _, rest = template.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    filled = "\n".join(_lines(groups, name, made_by, carried))
-    text = f"{before}{_BEGIN}{filled}\n{_END}{after}"
+    text = filled_in(template, _BEGIN, _END, _lines(groups, name, made_by, carried))
     if len(text.encode()) > _LARGEST:
         raise UsageError(
             tr("the script is larger than Slurm accepts: {mib} MiB", mib=f"{len(text) / 1024**2:.1f}"),
@@ -71,31 +68,17 @@ def _lines(groups: tuple[SlurmGroup, ...], name: str, made_by: str, carried: Car
         yield f"# group {number}: {without_userinfo(one_line(group.about))}"
     yield f"made_by={quote(made_by)}"
     yield f"name={quote(name)}"
-    yield from _choose(
-        "group_of", [(_hosts(group), str(number)) for number, group in enumerate(groups, 1)], "echo 0"
-    )
+    hosts = [" | ".join(map(checked_host, group.hosts)) or "*" for group in groups]
+    numbers = [(pattern, str(number)) for number, pattern in enumerate(hosts, 1)]
+    yield from case_function("group_of", numbers, None if "*" in hosts else "echo 0")
     suffixes = [(str(number), group.suffix) for number, group in enumerate(groups, 1)]
-    yield from _choose("suffix_of", suffixes, "return 1")
+    yield from case_function("suffix_of", suffixes, "return 1")
     for number, group in enumerate(groups, 1):
         yield from _text(f"request_{number}", json.dumps(group.request, indent=1))
     yield from ("", 'request() { "request_$1"; }')
     yield from _text("shell_text", carried.shell)
     yield from _text("python_text", carried.python)
     yield from _text("program", "\n".join(wrap(b64encode(carried.program).decode(), _WIDTH)))
-
-
-def _choose(name: str, cases: list[tuple[str, str]], otherwise: str) -> Iterable[str]:
-    """Write a function that echoes what goes with its argument."""
-    yield from ("", f"{name}() {{", "    case $1 in")
-    for pattern, value in cases:
-        yield f"        {pattern}) echo {quote(value)} ;;"
-    if all(pattern != "*" for pattern, _ in cases):
-        yield f"        *) {otherwise} ;;"
-    yield from ("    esac", "}")
-
-
-def _hosts(group: SlurmGroup) -> str:
-    return " | ".join(map(checked_host, group.hosts)) or "*"
 
 
 def _text(name: str, text: str) -> Iterable[str]:
