@@ -11,12 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypedDict
 
-import typer
-
 from gpuenv.cli import output
-from gpuenv.cli.app import Interrupted
-from gpuenv.cli.main import error_behind, explained, run_app
-from gpuenv.cli.usage import usage_error
+from gpuenv.cli.main import error_behind, explained, run_command
 from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.process import interruption
@@ -122,13 +118,11 @@ def _data(command: str, words: Sequence[str], options: Mapping[str, object]) -> 
     try:
         with interruption.heeded(), output.collected() as documents:
             fallback_tmpdir()
-            run_app(arguments)
-    except (Interrupted, typer.Abort):
+            run_command(arguments)
+    except output.Interrupted:
         raise KeyboardInterrupt from None
     except GpuenvError as error:
         raise _without_passwords(explained(error)) from None
-    except typer.TyperException as error:
-        raise _without_passwords(usage_error(error)) from None
     except Exception as error:
         if (behind := error_behind(error)) is None:
             raise

@@ -7,6 +7,7 @@ import pty
 import select
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -239,3 +240,18 @@ def test_a_shell_is_opened_after_the_users_start_files(lived: Program, shell: st
     assert typed.end() == 5
     assert "(paper)" in typed.shown
     assert not list((lived.root / "tmp").glob("gpuenv-shell-*"))
+
+
+def test_run_becomes_its_command(lived: Program) -> None:
+    """The command has gpuenv's process: signals sent to it arrive, and no parent of it lives on."""
+    process = lived.start("run", "paper", "--", "python", "-c", "import os; print(os.getpid())")
+    out, _ = process.communicate(timeout=60)
+    assert int(out) == process.pid
+
+
+def test_run_gives_its_command_the_signals_as_they_were(lived: Program) -> None:
+    code = "import signal; print([int(signal.getsignal(n) or 0) for n in (signal.SIGTERM, signal.SIGHUP)])"
+    words = ("run", "paper", "--", "python", "-c", code)
+    assert lived.run(*words).out == "[0, 0]\n"
+    script = "kill -s PIPE $$; echo survived"  # Python ignores it, commands must not
+    assert lived.run("run", "paper", "--", "/bin/sh", "-c", script).status == -signal.SIGPIPE

@@ -123,7 +123,7 @@ def test_a_report_of_a_defect_holds_no_password(program: Program, tmp_path: Path
         "import gpuenv.cli.main as main\n"
         "def fail(arguments):\n"
         f"    raise RuntimeError('at https://{LOGIN}@host.example/simple')\n"
-        "main.run_app = fail\n"
+        "main.run_command = fail\n"
         "sys.exit(main.run(sys.argv[1:]))\n"
     )
     argv = [sys.executable, "-c", code, "plan", "torch", "--mirror", f"https://{LOGIN}@host.example"]

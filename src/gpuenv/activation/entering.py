@@ -105,7 +105,7 @@ def run(
     if entry.notice:
         tell(entry.notice)
     try:
-        return foreground.run_foreground(argv, activated(entry.root, environ))
+        return foreground.become(argv, activated(entry.root, environ))
     except OSError as error:
         raise UsageError(
             tr("`{program}` cannot be started: {error}", program=argv[0], error=reason_of(error)),

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from gpuenv.cli.declaration import Language, declared_in, option
+from gpuenv.cli.output import Interrupted
 
 _MODULES = {  # in the order of the help
     "detect": "app",
@@ -39,10 +40,6 @@ _MODULES = {  # in the order of the help
     "cache": "app",
     "self": "app",
 }
-
-
-class Interrupted(Exception):  # noqa: N818 - a signal, no error
-    """Ctrl-C, or SIGTERM, while a command ran."""
 
 
 class _Commands(TyperGroup):

@@ -9,14 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import typer
-import typer.main
-
 from gpuenv.cli import output
-from gpuenv.cli.app import Interrupted, app
 from gpuenv.cli.disk_errors import disk_error
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
-from gpuenv.cli.usage import help_of, is_no_command, usage_error
+from gpuenv.cli.plain import plain_command
 from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import ENGLISH, current_language, tr
@@ -47,7 +43,7 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str], reporter: _Reporter) -> int:
     try:
         fallback_tmpdir()
-        status = run_app(arguments)
+        status = run_command(arguments)
         return INTERRUPTED if interruption.came() and status == 0 else status
     except GpuenvError as error:
         interruption.settle()
@@ -55,12 +51,9 @@ def _run(arguments: list[str], reporter: _Reporter) -> int:
     except output.Declined:
         interruption.settle()
         return reporter.declined()
-    except (Interrupted, typer.Abort, KeyboardInterrupt):
+    except (output.Interrupted, KeyboardInterrupt):
         interruption.settle()
         return reporter.interrupted()
-    except typer.TyperException as error:
-        interruption.settle()
-        return reporter.report_usage(error)
     except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
         interruption.settle()
         problem = error_behind(error)
@@ -86,9 +79,19 @@ def beyond_limits(error: Exception) -> UsageError | None:
     return UsageError(reason, code="input-too-large", fixes=(fix,))
 
 
-def run_app(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
     """Run a command; return its exit status, or raise what ended it."""
     _check_directory()
+    plain = plain_command(arguments, os.environ)
+    return _run_app(arguments) if plain is None else plain()
+
+
+def _run_app(arguments: list[str]) -> int:
+    import typer.main  # noqa: PLC0415 - takes as long as some commands
+
+    from gpuenv.cli.app import app  # noqa: PLC0415
+    from gpuenv.cli.usage import usage_error  # noqa: PLC0415
+
     command = typer.main.get_command(app)
     if current_language() != ENGLISH:
         from gpuenv.cli.help_text import translate_help  # noqa: PLC0415 - English is as typer writes it
@@ -96,6 +99,10 @@ def run_app(arguments: list[str]) -> int:
         translate_help(command)
     try:
         status = command(args=arguments, prog_name="gpuenv", standalone_mode=False)
+    except typer.Abort:
+        raise output.Interrupted from None
+    except typer.TyperException as error:
+        raise usage_error(error) from None
     except OSError as error:
         if not {"--help", "-h"} & set(arguments):
             raise
@@ -151,17 +158,13 @@ class _Reporter:
         if self.as_json and not isinstance(error, output.UnwritableOutput):
             data = output.without_passwords(error.data)
             return self._print_json(error.exit_code, data, output.error_data(error))
-        if isinstance(error, ProofInterrupted):  # it was the user who did it
+        if isinstance(error, output.NoCommand):
+            output.note(error.help)
+        elif isinstance(error, ProofInterrupted):  # it was the user who did it
             output.note(error.message)
-            return error.exit_code
-        output.print_error(error, verbose=self.verbose)
+        else:
+            output.print_error(error, verbose=self.verbose)
         return error.exit_code
-
-    def report_usage(self, error: typer.TyperException) -> int:
-        if is_no_command(error) and not self.as_json:
-            output.note(help_of(error))
-            return UsageError.exit_code
-        return self.report(usage_error(error))
 
     def interrupted(self) -> int:
         return self._say(INTERRUPTED, "interrupted", tr("interrupted; partial files were removed"))

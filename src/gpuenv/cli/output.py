@@ -30,6 +30,18 @@ class UnwritableOutput(UsageError):  # noqa: N818 - as the errors of values.erro
     """The error that can't be told on stdout, as it is stdout that takes no more."""
 
 
+class NoCommand(UsageError):  # noqa: N818
+    """Nothing was asked for, so that a person gets the help."""
+
+    def __init__(self, message: str, help_text: str, fix: Fix) -> None:
+        super().__init__(message, code="usage", fixes=(fix,))
+        self.help = help_text
+
+
+class Interrupted(Exception):  # noqa: N818 - a signal, no error
+    """Ctrl-C, or SIGTERM, while a command ran."""
+
+
 def envelope(
     command: str,
     data: Any,

@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 
+from gpuenv.cli.output import NoCommand
 from gpuenv.i18n.messages import N_, tr, translate_output
 from gpuenv.model.errors import Fix, UsageError
 
@@ -31,29 +32,13 @@ _TYPERS = (
 
 def usage_error(error: typer.TyperException) -> UsageError:
     """Return typer's error as one of gpuenv's, in the language of the texts."""
-    context = _context(error)
-    if is_no_command(error):
-        message = tr("no command was given")
-    else:
-        message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context: Any = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "gpuenv"
-    lowered = message[:1].lower() + message[1:].rstrip(".")
-    return UsageError(
-        translate_output(lowered, _TYPERS), code="usage", fixes=(Fix(tr("see the help"), f"{path} --help"),)
-    )
-
-
-def is_no_command(error: typer.TyperException) -> bool:
-    """Tell whether nothing was asked for, so that the help is the answer."""
+    fix = Fix(tr("see the help"), f"{path} --help")
     # typer keeps its click, and with it this class, to itself; options alone make it another error
-    return type(error).__name__ == "NoArgsIsHelpError" or str(error) == "Missing command."
-
-
-def help_of(error: typer.TyperException) -> str:
-    """Return the help of the command at which the error was made."""
-    context = _context(error)
-    return context.get_help() if context is not None else str(error)
-
-
-def _context(error: typer.TyperException) -> Any:
-    return getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError" or str(error) == "Missing command.":
+        text = context.get_help() if context is not None else str(error)
+        return NoCommand(tr("no command was given"), text, fix)
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    lowered = message[:1].lower() + message[1:].rstrip(".")
+    return UsageError(translate_output(lowered, _TYPERS), code="usage", fixes=(fix,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,28 @@ def run_foreground(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         for number, handler in previous.items():
             signal.signal(number, handler)
     return 128 - returncode if returncode < 0 else returncode
+
+
+def become(argv: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Let `argv` take the place of this process; on Windows run it and return its exit code.
+
+    Who started gpuenv sees the command's own exit status or signal, and the command's own process id. Raises
+    OSError when it can't be started.
+    """
+    if sys.platform == "win32":
+        return run_foreground(argv, environ)
+    program = program_path(argv[0], environ)
+    cache_lock.unlock()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    # a signal that has come is raised here; a later one ends this process, or the command in its place
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name)
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    for name in ("SIGPIPE", "SIGXFSZ"):  # which Python ignores, and a command would inherit that
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    return os.execve(program, [program, *argv[1:]], dict(environ))  # noqa: S606 - there is no shell to start
 
 
 class _Passing:

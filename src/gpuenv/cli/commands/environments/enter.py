@@ -6,7 +6,7 @@ import os
 import sys
 
 from gpuenv.activation import entering
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_script
 from gpuenv.i18n.messages import tr
 

@@ -1,0 +1,84 @@
+"""How a command prints, by the options that every command has; `cli.options` declares them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpuenv.cli import output
+
+if TYPE_CHECKING:
+    from gpuenv.model.errors import GpuenvError
+    from gpuenv.model.plan import PlanWarning
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    """How a command prints."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+    @property
+    def is_chatty(self) -> bool:
+        """Whether text is printed that is not the command's result."""
+        return not self.as_json and not self.quiet
+
+    @property
+    def shows_installers(self) -> bool:
+        """Whether what installers print is shown: on stderr, so with --json on a terminal alone."""
+        return not self.quiet and not (self.as_json and not sys.stderr.isatty())
+
+    def print_json(
+        self,
+        command: str,
+        data: Any,
+        warnings: tuple[PlanWarning, ...] = (),
+        error: GpuenvError | None = None,
+    ) -> int:
+        """Print the JSON document of a command; return its exit status."""
+        facts = output.error_data(error) if error else None
+        output.print_json(output.envelope(command, data, warnings=warnings, error=facts))
+        return error.exit_code if error else 0
+
+    def print_result(
+        self, command: str, data: Any, text: str | None, warnings: tuple[PlanWarning, ...] = ()
+    ) -> int:
+        """Print data with --json, else the warnings and the text that it is for people; return 0."""
+        if self.as_json:
+            return self.print_json(command, data, warnings)
+        self.warn(warnings)
+        if text is not None:
+            output.print_data(text)
+        return 0
+
+    def warn(self, warnings: tuple[PlanWarning, ...]) -> None:
+        """Print warnings, a line each, unless quiet."""
+        if not self.quiet:
+            output.print_warnings(warnings)
+
+    def note(self, text: str) -> None:
+        """Print a message to stderr, unless quiet."""
+        if not self.quiet:
+            output.note(text)
+
+    def print_proof(self, lines: tuple[str, ...]) -> None:
+        """Print what a verification found."""
+        if self.is_chatty:
+            output.print_data("\n".join(lines))
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[Callable[[str], None]]:
+        """Show on a terminal that something is in progress; what is yielded changes the text."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda _: None
+            return
+        from gpuenv.cli.progress import display  # noqa: PLC0415 - only where it draws
+
+        with display(quiet=False) as shown:
+            shown.draw("spinner", text)
+            yield lambda text: shown.move(description=text)

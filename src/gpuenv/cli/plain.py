@@ -1,0 +1,88 @@
+"""The plainest ways to call what scripts call often: without typer, which takes longer to load than they run.
+
+A line that is not of such a form, or a variable that says more, leaves the line to typer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import takewhile
+
+from gpuenv.cli.console import Console
+
+_OPTIONS = {
+    "--json": "as_json",
+    "-q": "quiet",
+    "--quiet": "quiet",
+    "-v": "verbose",
+    "--verbose": "verbose",
+}
+_VARIABLES = (
+    "GPUENV_JSON",
+    "GPUENV_LANG",
+    "GPUENV_QUIET",
+    "GPUENV_VERBOSE",
+    "GPUENV_ALL",
+    "GPUENV_SHELL",
+    "_GPUENV_COMPLETE",
+)
+
+
+def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[[], int] | None:
+    """Return the command that a plain line asks for, None for any other line."""
+    if any(variable in environ for variable in _VARIABLES):
+        return None
+    words = tuple(takewhile(_is_word, arguments))
+    if words[:1] == ("run",) and len(words) > 1:
+        return partial(_run, words[1], arguments[2:])
+    console = _console(arguments[len(words) :])
+    if console is None:
+        return None
+    if words[:1] == ("activate",) and len(words) == 2:  # noqa: PLR2004 - and its name
+        return partial(_activate, words[1], console)
+    return partial(_SHOWING[words], console) if words in _SHOWING else None
+
+
+def _console(options: list[str]) -> Console | None:
+    try:
+        return Console(**{_OPTIONS[option]: True for option in options})
+    except KeyError:
+        return None
+
+
+def _is_word(word: str) -> bool:
+    return not word.startswith("-")
+
+
+def _detect(console: Console) -> int:
+    from gpuenv.cli.commands.detect import detect  # noqa: PLC0415 - only what is asked for
+
+    return detect(console)
+
+
+def _list(console: Console) -> int:
+    from gpuenv.cli.commands.environments.manage import list_environments  # noqa: PLC0415
+
+    return list_environments(console, everything=False)
+
+
+def _list_mirrors(console: Console) -> int:
+    from gpuenv.cli.commands.mirrors.list import show  # noqa: PLC0415
+
+    return show(console)
+
+
+_SHOWING = {("detect",): _detect, ("list",): _list, ("mirrors", "list"): _list_mirrors}
+
+
+def _activate(name: str, console: Console) -> int:
+    from gpuenv.cli.commands.environments.enter import activate  # noqa: PLC0415
+
+    return activate(name, None, console)
+
+
+def _run(name: str, argv: list[str]) -> int:
+    from gpuenv.cli.commands.environments.enter import run  # noqa: PLC0415
+
+    return run(name, argv)

@@ -1,0 +1,51 @@
+"""Lines that are run without typer: they print what typer's way prints, and typer is not loaded for them."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+from running import Program
+
+from gpuenv.cli.plain import plain_command
+
+LINES = (
+    "detect", "detect --json", "detect -q", "detect -v --json", "list", "list --quiet", "list --json",
+    "mirrors list", "mirrors list --json", "mirrors list --verbose",
+)  # fmt: skip
+FAILING = ("activate nothing", "activate nothing --json", "activate ..", "run nothing", "run nothing -- true")
+OTHERS = (
+    "", "--version", "detect --help", "detect extra", "list --all", "mirrors", "mirrors check", "run",
+    "run --json", "run -- x", "activate", "activate a b", "activate a --shell fish", "detect --jso",
+    "--lang zh detect", "list --lang=en",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES + FAILING)
+def test_a_plain_line_prints_what_typer_s_way_prints(program: Program, line: str) -> None:
+    first, *rest = shlex.split(line)
+    plain, parsed = program.run(first, *rest), program.run("--lang", "auto", first, *rest)
+    assert (plain.status, plain.out, plain.err) == (parsed.status, parsed.out, parsed.err)
+
+
+@pytest.mark.parametrize("line", LINES + FAILING)
+def test_typer_is_not_loaded_for_a_plain_line(program: Program, line: str) -> None:
+    code = (
+        f"import sys; from gpuenv.cli.main import run; run({shlex.split(line)}); "
+        "sys.exit('typer' in sys.modules or 'rich' in sys.modules or 'requests' in sys.modules)"
+    )
+    argv = (sys.executable, "-c", code)
+    assert subprocess.run(argv, env=program.environ, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_any_other_line_is_typer_s(line: str) -> None:
+    assert plain_command(shlex.split(line), {}) is None
+
+
+@pytest.mark.parametrize("variable", ["GPUENV_JSON", "GPUENV_LANG", "GPUENV_ALL", "_GPUENV_COMPLETE"])
+def test_a_variable_that_says_more_leaves_the_line_to_typer(variable: str) -> None:
+    assert plain_command(["list"], {variable: "1"}) is None
+    assert plain_command(["list"], {}) is not None
