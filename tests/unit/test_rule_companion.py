@@ -8,6 +8,7 @@ import pytest
 from building import case, found, listing, on
 
 from gpuenv.model.python import PythonOffer
+from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, parse_requirements
@@ -57,6 +58,15 @@ def test_torchvision_needs_the_same_cuda_major_and_prefers_the_same_variant() ->
     assert names(match(case(), *files, asks=("torchvision",))) == [
         "torchvision-0.22.1+cu126", "torchvision-0.22.1", "torchvision-0.22.1+cu128",
     ]  # fmt: skip
+
+
+def test_pypis_torch_takes_pypis_companion_before_one_of_a_folder_without_a_local_version() -> None:
+    files = (
+        vision("0.7.0", "cp38-cp38", variant=Variant("cu102")),
+        vision("0.7.0", "cp38-cp38", kind="pypi", order=1),
+    )
+    matches = match(case("1.6.0", "cu102", index="pypi"), *files, asks=("torchvision",))
+    assert [item.listing.source.kind for item in matches[0].files] == ["pypi", "pytorch"]
 
 
 def test_torchaudio_needs_the_very_same_cuda() -> None:

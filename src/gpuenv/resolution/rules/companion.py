@@ -171,7 +171,8 @@ def _closeness(item: IndexedFile, candidate: Candidate, target: Target, knowledg
     if variant is None:
         return None
     if variant == candidate.variant:
-        return 0 if bool(item.file.version.local) == (candidate.kind == "pytorch") else 1
+        # of a variant's folder, or of PyPI as torch itself: an installer finds both where it finds torch
+        return 0 if bool(item.file.variant) == (candidate.kind == "pytorch") else 1
     loose = knowledge.matches_by_major(item.file.name, item.release)
     return 2 if fits_variant(variant, candidate.variant, loose=loose) else None
 
