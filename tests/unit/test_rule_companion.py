@@ -8,7 +8,6 @@ import pytest
 from building import case, found, listing, on
 
 from gpuenv.model.python import PythonOffer
-from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.request import Request, parse_requirements
@@ -62,7 +61,7 @@ def test_torchvision_needs_the_same_cuda_major_and_prefers_the_same_variant() ->
 
 def test_pypis_torch_takes_pypis_companion_before_one_of_a_folder_without_a_local_version() -> None:
     files = (
-        vision("0.7.0", "cp38-cp38", variant=Variant("cu102")),
+        vision("0.7.0", "cp38-cp38", variant="cu102"),
         vision("0.7.0", "cp38-cp38", kind="pypi", order=1),
     )
     matches = match(case("1.6.0", "cu102", index="pypi"), *files, asks=("torchvision",))
