@@ -22,7 +22,7 @@ from patients import L4, Patient
 
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.doctor.examine import judge
-from gpuenv.doctor.repair_choice import Repair, what_repairs
+from gpuenv.doctor.repair_steps import Repair, what_repairs
 from gpuenv.model.findings import MachineLimits, Proof
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="environments are made of links here")

@@ -18,8 +18,8 @@ from gpuenv import matrices
 from gpuenv.formats.pyproject import render_pyproject
 from gpuenv.indexes.configuration.installer_default import default_file_host, default_index
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.locks.hashes import Hashing
 from gpuenv.locks.lock_plan import lock_if_possible, lock_plan
+from gpuenv.locks.official_files import Hashing
 from gpuenv.model.conda import CondaPlan
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.locked import Locked

@@ -15,7 +15,7 @@ import pytest
 from config_samples import CONDA, PIP, SAMPLES, UV
 from ruamel.yaml import YAML
 
-from gpuenv.mirrors.chosen_mirror import UseOptions
+from gpuenv.mirrors.settings import UseOptions
 from gpuenv.mirrors.use import apply_reset, apply_use, plan_reset, plan_use
 from gpuenv.model.errors import UsageError
 from gpuenv.model.mirror import Tool

@@ -16,7 +16,7 @@ from deciding import gpu_machine
 
 from gpuenv.adapt.git_date import last_changed
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.setup_py import read_setup
+from gpuenv.adapt.parsers.setuptools import read_setup
 from gpuenv.indexes.parse_html import parse_html
 from gpuenv.indexes.parse_json import parse_json
 from gpuenv.locks.parse_pylock import parse_lock, select_files

@@ -191,7 +191,7 @@ def _anyones_python_is_started(replace: _Everywhere) -> None:
 @_variant
 def _setup_py_is_run(replace: _Everywhere) -> None:
     """A setup.py is run to learn what it asks for."""
-    from gpuenv.adapt.parsers import setup_py as left_setup  # noqa: PLC0415
+    from gpuenv.adapt.parsers import setuptools as left_setup  # noqa: PLC0415
 
     parse = left_setup.parse_python_text
 

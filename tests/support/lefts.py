@@ -17,7 +17,8 @@ from gpuenv.adapt.model import (
     RequirementChange,
 )
 from gpuenv.adapt.nearest.line_changes import stack_changes
-from gpuenv.adapt.nearest.search import Nearest, find_nearest, request_of
+from gpuenv.adapt.nearest.request import request_of
+from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.model.machine import Machine
 from gpuenv.resolution.resolve import ResolutionInput
 

@@ -24,7 +24,8 @@ from raw_rows import runs
 from gpuenv import matrices
 from gpuenv.adapt.model import Project, RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
-from gpuenv.adapt.nearest.search import find_nearest, request_of
+from gpuenv.adapt.nearest.request import request_of
+from gpuenv.adapt.nearest.search import find_nearest
 from gpuenv.model.errors import Unsatisfiable, UsageError
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.machine import Machine

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.adapt.model import RequirementChange, Risk
-from gpuenv.adapt.risks.risks import MOST_PLACES, MOST_UNSEEN, risks_of
+from gpuenv.adapt.risks.api_risks import MOST_PLACES, MOST_UNSEEN, risks_of
 from gpuenv.knowledge.api_changes import KINDS, parse_api_changes
 
 ROWS = matrices.load("api-changes")

@@ -12,7 +12,7 @@ from modern_code import CODE
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.adapt.risks.code_search import places_of
+from gpuenv.adapt.risks.api_risks import places_of
 from gpuenv.knowledge.api_changes import parse_api_change, parse_api_changes
 from gpuenv.knowledge.schema.field_types import check_fields
 from gpuenv.knowledge.schema.tables import FIELDS

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv import matrices
-from gpuenv.adapt.risks.code_search import places_of
+from gpuenv.adapt.risks.api_risks import places_of
 from gpuenv.adapt.risks.code_text import language_of, parse_notebook, without_comments
 from gpuenv.knowledge.api_changes import CODE_LANGUAGES, CodeLanguage, parse_api_changes
 

@@ -22,7 +22,7 @@ from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis, diagnose, render_di
 from gpuenv.doctor.findings_json import parse_findings, render_findings
 from gpuenv.doctor.render import render_diagnosis_text
 from gpuenv.doctor.repair import is_better
-from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repairs
+from gpuenv.doctor.repair_steps import NoRepair, Repair, superseded, what_repairs
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.findings import Dist, Findings, Interpreter, SharedFile, TorchFiles
@@ -48,7 +48,7 @@ def judge(findings: Findings) -> Diagnosis:
 @given(FINDINGS)
 def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings) -> None:
     diagnosis = judge(findings)
-    assert len({check.id for check in diagnosis.checks}) == len(diagnosis.checks) == 60
+    assert len({check.id for check in diagnosis.checks}) == len(diagnosis.checks) == len(ROWS)
     for verdict in diagnosis.checks:
         explained = verdict.verdict in ("problem", "warning")
         assert (

@@ -9,7 +9,7 @@ import pytest
 
 from gpuenv import matrices
 from gpuenv.doctor.diagnosis import CheckVerdict, diagnose
-from gpuenv.doctor.repair_choice import Repair, what_repairs
+from gpuenv.doctor.repair_steps import Repair, what_repairs
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.findings import (
     CondaPackage,

@@ -12,11 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from patients import elf
 
-from gpuenv.doctor.probes.gpu_states import parse_states
+from gpuenv.doctor.probes.gpus import parse_states
 from gpuenv.doctor.probes.kernel import parse_modules
-from gpuenv.doctor.probes.limits import parse_cpu_flags
-from gpuenv.doctor.probes.linux_distribution import parse_os_release
-from gpuenv.doctor.probes.variables import read_variables
+from gpuenv.doctor.probes.system import parse_cpu_flags, parse_os_release, read_variables
 from gpuenv.environments.contents.dists import parse_headers, parse_record, parse_tags
 from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
 from gpuenv.environments.snapshot import SnapshotManifest, parse_manifest

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import ParsedFile
-from gpuenv.adapt.parsers.encoding import decode_left, encode_left
+from gpuenv.adapt.parsers.collector import ParsedFile, decode_left, encode_left
 from gpuenv.adapt.parsers.parse import read_left_file
 
 

@@ -10,8 +10,7 @@ from plans import plan
 
 from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
-from gpuenv.doctor.repair_choice import Repair
-from gpuenv.doctor.repair_steps import repair_steps
+from gpuenv.doctor.repair_steps import Repair, repair_steps
 from gpuenv.model.plan import CheckedFile, CheckedStack
 from gpuenv.verification.locate import LocatedPython
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from gpuenv import matrices
 from gpuenv.adapt.model import Adaptation, Project
-from gpuenv.adapt.patched_files import patched
+from gpuenv.adapt.patch.apply import adapted_files
 from gpuenv.adapt.read_code import read_code
 from gpuenv.adapt.read_project import read_left
-from gpuenv.adapt.risks.risks import risks_of
+from gpuenv.adapt.risks.api_risks import risks_of
 from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
 from gpuenv.i18n.messages import tr
@@ -26,7 +26,6 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.target import platform_of
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_BY_GIT = "git"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,8 @@ def adapt(
 ) -> Adaptation:
     """Return the nearest set that works here, and the files as they become; nothing is written.
 
-    `tell` is called with the number of each run of the resolver. Raises UsageError, Unreachable, or Refused
-    where nothing near works here.
+    `tell` is called with the number of each run of the resolver. Raises UsageError, Unreachable, or
+    Unsatisfiable where nothing near works here.
     """
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
@@ -77,36 +76,30 @@ def adapt(
     )
     code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
-    plan = replace(
-        plan,
-        warnings=(*(PlanWarning("left", text) for text in (*project.warnings, *messages)), *plan.warnings),
-    )
-    return Adaptation(project, plan, changes, patched(project, changes))
+    warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
+    plan = replace(plan, warnings=(*warnings, *plan.warnings))
+    return Adaptation(project, plan, changes, adapted_files(project, changes))
 
 
 def day_of(text: str | None, project: Project) -> str | None:
     """Return the day that other packages are of; `git` is the one on which what was left was last changed.
 
-    Raises UsageError for what is no day, and where git does not know it.
+    Raises UsageError for what is not a date, and where git does not know it.
     """
     if text is None:
         return None
-    if text.strip().lower() == _BY_GIT:
-        if project.date is None:
-            raise UsageError(
-                tr("git does not know when the files were last changed"),
-                code="no-day",
-                fixes=(Fix(tr("give a date: --exclude-newer 2021-06-30")),),
-            )
-        return project.date
-    try:
-        return date.fromisoformat(text if _DAY.fullmatch(text) else "").isoformat()
-    except ValueError:
-        raise UsageError(
-            tr("`{text}` is not a date (YYYY-MM-DD)", text=text),
-            code="bad-day",
-            fixes=(Fix(tr("write it as 2021-06-30, or `git` for the date of the last commit")),),
-        ) from None
+    if text.strip().lower() != "git":
+        try:
+            return date.fromisoformat(text if _DAY.fullmatch(text) else "").isoformat()
+        except ValueError:
+            fix = Fix(tr("write it as 2021-06-30, or `git` for the date of the last commit"))
+            message = tr("`{text}` is not a date (YYYY-MM-DD)", text=text)
+            raise UsageError(message, code="bad-day", fixes=(fix,)) from None
+    if project.date is None:
+        fix = Fix(tr("give a date: --exclude-newer 2021-06-30"))
+        message = tr("git does not know when the files were last changed")
+        raise UsageError(message, code="no-day", fixes=(fix,))
+    return project.date
 
 
 def _code(paths: tuple[Path, ...], project: Project) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
@@ -115,6 +108,5 @@ def _code(paths: tuple[Path, ...], project: Project) -> tuple[tuple[tuple[str, s
     if not folders and project.date is not None:
         folders = [path.absolute().parent for path in paths]
     codes = [read_code(folder) for folder in dict.fromkeys(folders)]
-    return tuple(text for code in codes for text in code.texts), tuple(
-        w for code in codes for w in code.warnings
-    )
+    texts = tuple(text for code in codes for text in code.texts)
+    return texts, tuple(text for code in codes for text in code.warnings)

@@ -19,159 +19,141 @@ from gpuenv.adapt.dependencies import (
     without_builds,
 )
 from gpuenv.adapt.minimal_upgrades import Settlement
-from gpuenv.adapt.model import RequirementChange
+from gpuenv.adapt.model import DependencyFile, RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
-from gpuenv.adapt.nearest.request import Wishes, wishes_for
+from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
-from gpuenv.adapt.patched_files import environment_of, patched
+from gpuenv.adapt.patch.apply import adapted_files, unchangeable
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
-from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.model.wheel import Platform
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.resolution.conda.environment_yml import EnvironmentFile
+from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
-from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.resolve import ResolutionInput
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    put: ChannelQuestion
+class _ChannelResult:
+    answer: ChannelQuestion
     nearest: Nearest
-
-    @property
-    def choice(self) -> Solution:
-        return self.nearest.choices[0]
 
 
 def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
-    """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable.
+    """Return the plan and the changes without risks; raise UsageError, Unsatisfiable or Unreachable.
 
-    Of the packages beside torch a resolver of wheels tells which are not for the Python: conda's solver alone
-    knows what it has.
+    Which of the other packages are not for the Python is known from wheels: conda's solver alone knows what
+    its channels have.
     """
-    configuration = configuration_for(task.wish.options, task.environ)
-    hit = _nearest(task, configuration)
-    changes = stack_changes(hit.nearest, hit.choice, task.left, task.knowledge)
-    wishes = wishes_for(task.left, task.place, hit.choice.python)
+    configuration = configuration_for(task.plan_request.options, task.environ)
+    best = _nearest(task, configuration)
+    solution = best.nearest.choices[0]
+    question = best.nearest.question_for(solution)
+    changes = stack_changes(best.nearest, solution, task.left, task.knowledge)
+    wishes = wishes_for(task.left, task.place, solution.python)
     warnings: tuple[PlanWarning, ...] = ()
     if changes:
-        question = hit.nearest.question_for(hit.choice)
-        changes, warnings = _others_changed(question, hit.choice, wishes, changes, configuration, task)
-    plan = _plan(hit, changes, configuration, task)
+        warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
+        changes = _others_changed(Stack(solution, question, wishes, changes, configuration, _no_plan), task)
+    file = _environment(task, changes)
+    stack = (item for item in question.request.requirements if item not in question.request.others)
+    requirements = (*stack, *map(Requirement, file.pip))
+    question = question.with_request(replace(question.request, requirements=requirements))
+    plan = assemble_from_channel(
+        question, best.nearest.decision, solution, configuration, best.answer.builds, file.specs
+    )
+    plan_request = replace(task.plan_request, file=file)
+    plan = replace(plan, warnings=(*plan.warnings, *best.answer.warnings))
+    plan = finished(in_conda(plan, plan_request), plan_request, task.environ, task.target)
     return replace(plan, warnings=(*plan.warnings, *warnings)), changes
 
 
-def _nearest(task: Task, configuration: IndexConfiguration) -> _Found:
+def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
-    results: list[tuple[tuple[object, ...], int, _Found]] = []
+    results: list[tuple[tuple[object, ...], int, _ChannelResult]] = []
     refusals: list[Unsatisfiable] = []
     releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
+    plan_request = task.plan_request
     for position, channel in enumerate(task.channels):
-        query = ChannelQuery(task.request, task.place, channel, task.pythons.result())
-        put = question_of_channel(
-            query, task.wish.options, configuration, task.knowledge, task.wish.mirrors, task.environ
+        query = ChannelQuery(plan_request.request, task.place, channel, task.pythons.result())
+        answer = question_of_channel(
+            query, plan_request.options, configuration, task.knowledge, plan_request.mirrors, task.environ
         )
         try:
-            nearest = find_nearest(put.question, task.left, releases)
+            nearest = find_nearest(answer.question, task.left, releases)
         except Unsatisfiable as error:
             refusals.append(error)
             continue
-        # how many others move is no matter: conda takes the channel that stands first
+        # how many others move does not matter: conda prefers the channel that stands first
         *rank, _ = Nearness(nearest.question, task.left, releases).rank(nearest.settled[0])
-        results.append(((len(nearest.given_up), *rank), position, _Found(put, nearest)))
+        results.append(((len(nearest.given_up), *rank), position, _ChannelResult(answer, nearest)))
     if not results:
         raise refusals[0]
     return min(results, key=lambda item: item[:2])[2]
 
 
-def _plan(
-    hit: _Found, changes: tuple[RequirementChange, ...], configuration: IndexConfiguration, task: Task
-) -> Plan:
-    """Return the plan of the files as they become."""
-    file = _environment(task, changes)
-    question = hit.nearest.question_for(hit.choice)
-    stack = tuple(
-        requirement
-        for requirement in question.request.requirements
-        if requirement not in question.request.others
-    )
-    pips = tuple(map(Requirement, file.pip))
-    question = question.with_request(replace(question.request, requirements=(*stack, *pips)))
-    plan = assemble_from_channel(
-        question, hit.nearest.decision, hit.choice, configuration, hit.put.builds, file.specs
-    )
-    wanted = replace(task.wish, file=file)
-    plan = replace(plan, warnings=(*plan.warnings, *hit.put.warnings))
-    return finished(in_conda(plan, wanted), wanted, task.environ, task.target)
-
-
 def _environment(task: Task, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
-    files = [file for file in patched(task.left, changes) if file.kind == "environment"]
-    read = [environment_of(file, task.place.platform) for file in files]
+    files = [file for file in adapted_files(task.left, changes) if file.kind == "environment"]
+    parsed = [_parsed(file, task.place.platform) for file in files]
     return EnvironmentFile(
-        stack=tuple(text for file in read for text in file.stack),
-        specs=tuple(text for file in read for text in file.specs),
-        pip=tuple(text for file in read for text in file.pip),
-        channels=tuple(dict.fromkeys(name for file in read for name in file.channels)),
-        kept=tuple(pair for file in read[:1] for pair in file.kept),
+        stack=tuple(text for file in parsed for text in file.stack),
+        specs=tuple(text for file in parsed for text in file.specs),
+        pip=tuple(text for file in parsed for text in file.pip),
+        channels=tuple(dict.fromkeys(name for file in parsed for name in file.channels)),
+        kept=tuple(pair for file in parsed[:1] for pair in file.kept),
     )
 
 
-def _others_changed(
-    question: ResolutionInput,
-    solution: Solution,
-    wishes: Wishes,
-    changes: tuple[RequirementChange, ...],
-    configuration: IndexConfiguration,
-    task: Task,
-) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
-    """Return the changes with those of packages that are not for a conda environment's Python, and warnings.
+def _parsed(file: DependencyFile, platform: Platform) -> EnvironmentFile:
+    try:
+        return parse_environment_file(file.text, platform)
+    except ValueError as error:
+        raise unchangeable((file.path,), error) from None
 
-    PyPI's wheels tell: which releases are for which Python is much the same with conda, whose solver has the
-    last word.
+
+def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
+    """Return the changes with those of packages that are not for a conda environment's Python.
+
+    Which releases are for which Python is much the same on PyPI; conda's solver has the last word.
     """
-    warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
-    stack = Stack(solution, question, wishes, changes, _no_plan)
-    changes = without_builds(stack, changes)
+    changes = without_builds(stack, stack.changes)
     changed = {change.project for change in changes}
-    wanted = tuple(
-        requirement for requirement in resolvable(stack) if canonicalize_name(requirement.name) not in changed
-    )
-    if not wanted or task.wish.options.offline:
-        return changes, warnings
-    sources = sources_of(solution, configuration)
-    base = resolver.CompileInput(
-        pins=(f"torch=={solution.candidate.torch}",),
+    wanted = tuple(item for item in resolvable(stack) if canonicalize_name(item.name) not in changed)
+    if not wanted or task.plan_request.options.offline:
+        return changes
+    base = CompileInput(
+        pins=(f"torch=={stack.choice.candidate.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
-        sources=replace(sources, find_links=()),
-        python=solution.python.short,
-        platform=question.target.platform,
+        sources=replace(sources_of(stack.choice, stack.configuration), find_links=()),
+        python=stack.choice.python.short,
+        platform=stack.question.target.platform,
         interpreter=sys.executable,
         before=task.before,
     )
+    foreign = foreign_to_pypi(stack.wishes)
     for pins in (base.pins, ()):  # PyPI may lack the release of torch that a channel has
-        item = Resolver(replace(base, pins=pins), task.environ, task.tell)
+        resolver = Resolver(replace(base, pins=pins), task.environ, task.tell)
         try:
-            settled = item.settle(wanted, configuration, foreign_to_pypi(wishes))
+            settled = resolver.settle(wanted, stack.configuration, foreign)
         except (Unreachable, InstallFailed):
             break
         if isinstance(settled, Settlement):
             for moved in settled.moved:
                 because = Because(why_of(moved, stack), BY_UV)
-                changes = moved_changes(moved.project, moved.new, because, wishes, changes)
+                changes = moved_changes(moved.project, moved.new, because, stack.wishes, changes)
             break
-    return changes, warnings
+    return changes
 
 
 def _no_plan(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from packaging.markers import UndefinedEnvironmentName
@@ -17,13 +17,13 @@ from gpuenv.adapt.nearest.request import Wishes
 from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
 from gpuenv.adapt.nearest.version_moves import Moves
 from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import by_address
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
@@ -48,18 +48,8 @@ class Stack:
     question: ResolutionInput
     wishes: Wishes
     changes: tuple[RequirementChange, ...]
-    assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What resolving needs besides: `before` is the day of the other packages, `tell` counts the runs."""
-
-    options: PlanOptions
     configuration: IndexConfiguration
-    environ: Mapping[str, str]
-    before: str | None
-    tell: Callable[[int], None]
+    assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +61,7 @@ class Adapted:
     changes: tuple[RequirementChange, ...]
 
 
-def resolve_others(stack: Stack, around: Around) -> Adapted | Unresolvable:
+def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
     """Return the plan with the fewest changes of other packages, or uv's words where nothing helps.
 
     Where no index can be read, the others stay as they are, and a warning says that they were not checked.
@@ -79,53 +69,52 @@ def resolve_others(stack: Stack, around: Around) -> Adapted | Unresolvable:
     plan = stack.assemble(stack.question, ())
     wanted = tuple(resolvable(stack))
     if not wanted:
-        return _told_of_unread(Adapted(plan, stack.question, stack.changes), stack)
-    if around.options.offline:
+        return _with_url_warning(Adapted(plan, stack.question, stack.changes), stack)
+    if task.plan_request.options.offline:
         return _unchecked(plan, stack, tr("offline mode was requested"))
     try:
-        settled = _resolver(stack, plan, wanted, around).settle(
-            wanted, around.configuration, foreign_to_pypi(stack.wishes)
+        settled = _resolver(stack, plan, wanted, task).settle(
+            wanted, stack.configuration, foreign_to_pypi(stack.wishes)
         )
-    except Unreachable as error:
-        return _unchecked(plan, stack, error.message)
-    except InstallFailed as error:
-        return _unchecked(plan, stack, error.because[0].text if error.because else error.message)
+    except (Unreachable, InstallFailed) as error:
+        is_uvs = isinstance(error, InstallFailed) and error.because
+        return _unchecked(plan, stack, error.because[0].text if is_uvs else error.message)
     if isinstance(settled, Unresolvable):
         return settled
-    return _told_of_unread(_adapted(stack, settled, around), stack)
+    return _with_url_warning(_adapted(stack, settled, pinned=task.before is not None), stack)
 
 
-def with_fewest_moves(stacks: tuple[Stack, ...], around: Around) -> Stack:
+def with_fewest_moves(stacks: tuple[Stack, ...], task: Task) -> Stack:
     """Return the stack, of some that are equally near, that the other packages go with best."""
     first = stacks[0]
-    if len(stacks) == 1 or around.options.offline or not any(resolvable(first)):
+    if len(stacks) == 1 or task.plan_request.options.offline or not any(resolvable(first)):
         return first
     results: list[tuple[Moves, int]] = []
     for position, stack in enumerate(stacks):
-        moves = _moves(stack, around)
-        if moves is not None and moves.count == 0:
-            return stack
+        moves = _moves(stack, task)
         if moves is not None:
+            if moves.count == 0:
+                return stack
             results.append((moves, position))
     return stacks[min(results)[1]] if results else first
 
 
-def _moves(stack: Stack, around: Around) -> Moves | None:
+def _moves(stack: Stack, task: Task) -> Moves | None:
     wanted = tuple(resolvable(stack))
     try:
-        counting = _resolver(stack, stack.assemble(stack.question, ()), wanted, around)
-        return counting.count(wanted, around.configuration, foreign_to_pypi(stack.wishes))
+        resolver = _resolver(stack, stack.assemble(stack.question, ()), wanted, task)
+        return resolver.count(wanted, stack.configuration, foreign_to_pypi(stack.wishes))
     except (Unreachable, InstallFailed):
         return None
 
 
-def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], around: Around) -> Resolver:
+def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], task: Task) -> Resolver:
     """Return the resolver for a stack; what a package may become must not be known to fail with it."""
-    named = by_address(plan, load_mirrors(around.environ))
-    base = resolver_question(named, stack.question.target, around.options)
+    named = by_address(plan, load_mirrors(task.environ))
+    base = resolver_question(named, stack.question.target, task.plan_request.options)
     constraints = dict.fromkeys((*base.constraints, *limits_of_moves(stack, wanted)))
-    base = replace(base, constraints=tuple(constraints), before=around.before)
-    return Resolver(base, around.environ, around.tell)
+    base = replace(base, constraints=tuple(constraints), before=task.before)
+    return Resolver(base, task.environ, task.tell)
 
 
 def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[str]:
@@ -191,15 +180,16 @@ def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
 
 
 def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
+    plan = replace(plan, warnings=(*plan.warnings, _not_checked(reason)))
+    return Adapted(plan, stack.question, stack.changes)
+
+
+def _not_checked(reason: str) -> PlanWarning:
     text = tr("the other packages of the project are unchanged and were not checked: {reason}", reason=reason)
-    return Adapted(
-        replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))),
-        stack.question,
-        stack.changes,
-    )
+    return PlanWarning(NOT_CHECKED, text)
 
 
-def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
+def _with_url_warning(adapted: Adapted, stack: Stack) -> Adapted:
     """Warn of what comes from an address, which no resolver looked at."""
     named = [requirement.name for requirement in _active(stack) if requirement.url is not None]
     if not named:
@@ -209,7 +199,7 @@ def _told_of_unread(adapted: Adapted, stack: Stack) -> Adapted:
     return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))))
 
 
-def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
+def _adapted(stack: Stack, settled: Settlement, *, pinned: bool) -> Adapted:
     question, changes = stack.question, stack.changes
     for upgrade in settled.moved:
         because = Because(why_of(upgrade, stack), BY_UV)
@@ -217,8 +207,14 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
         question = question.with_request(
             question.request.with_requirement(f"{upgrade.project}=={upgrade.new}")
         )
-    gone = set(settled.absent) - foreign_to_pypi(stack.wishes)
-    warnings: list[PlanWarning] = [_left_to_conda(settled, stack)] if set(settled.absent) - gone else []
+    foreign = set(settled.absent) & foreign_to_pypi(stack.wishes)
+    gone = set(settled.absent) - foreign
+    warnings: list[PlanWarning] = []
+    if foreign:
+        text = tr(
+            "{packages}: conda packages, unchanged and not checked", packages=", ".join(sorted(foreign))
+        )
+        warnings.append(PlanWarning(NOT_CHECKED, text))
     for name in settled.absent:
         question = question.with_request(question.request.without_project(name))
     if gone and _has_own_index(stack.wishes):
@@ -240,18 +236,9 @@ def _adapted(stack: Stack, settled: Settlement, around: Around) -> Adapted:
         reason = tr(
             "{packages}: could not be built to read their metadata", packages=", ".join(settled.unbuilt)
         )
-        warnings.append(
-            PlanWarning(
-                NOT_CHECKED,
-                tr(
-                    "the other packages of the project are unchanged and were not checked: {reason}",
-                    reason=reason,
-                ),
-            )
-        )
-    resolved = packages_of(settled.resolved)
-    plan = stack.assemble(question, resolved)
-    if around.before is not None:
+        warnings.append(_not_checked(reason))
+    plan = stack.assemble(question, packages_of(settled.resolved))
+    if pinned:
         plan = _exactly(plan)
     return Adapted(replace(plan, warnings=(*plan.warnings, *warnings)), question, changes)
 
@@ -266,12 +253,6 @@ def _exactly(plan: Plan) -> Plan:
         if canonicalize_name(Requirement(requirement).name) not in named
     )
     return replace(plan, requirements=(*kept, *(f"{package.name}=={package.version}" for package in others)))
-
-
-def _left_to_conda(settled: Settlement, stack: Stack) -> PlanWarning:
-    named = sorted(set(settled.absent) & foreign_to_pypi(stack.wishes))
-    text = tr("{packages}: conda packages, unchanged and not checked", packages=", ".join(named))
-    return PlanWarning(NOT_CHECKED, text)
 
 
 def _has_own_index(wishes: Wishes) -> bool:

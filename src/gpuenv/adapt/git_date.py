@@ -11,6 +11,7 @@ from gpuenv.host.executables import find_executable
 from gpuenv.process.subprocesses import run
 
 _LIMIT_S = 5.0
+_MOST = 8  # files that are looked up
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 # A checkout's own configuration can name programs: hooks, a monitor, a pager, gpg, a transport that fetches
 # what a partial clone lacks. https://git-scm.com/docs/git-config
@@ -42,24 +43,10 @@ def last_changed(files: tuple[Path, ...], environ: Mapping[str, str]) -> str | N
     return max(filter(None, (_day(git, file, own) for file in files[:_MOST])), default=None)
 
 
-_MOST = 8  # files that are asked about
-
-
 def _day(git: Path, file: Path, environ: Mapping[str, str]) -> str | None:
     """Read `2020-03-14T10:21:07+01:00`, of which the day is the committer's own."""
-    folder = str(file.absolute().parent)
-    argv = [
-        str(git),
-        "-C",
-        folder,
-        *_SAFELY,
-        "log",
-        "-1",
-        "--no-show-signature",
-        "--format=%cI",
-        "--",
-        file.name,
-    ]
+    log = ("log", "-1", "--no-show-signature", "--format=%cI", "--", file.name)
+    argv = [str(git), "-C", str(file.absolute().parent), *_SAFELY, *log]
     done = run(argv, timeout_s=_LIMIT_S, environ=environ)
     match = _DAY.match(done.stdout) if done.ok else None
     return match[0] if match else None

@@ -104,21 +104,17 @@ class _Search:
         outcome = self._as_they_stand()
         if isinstance(outcome, Resolved):
             return self._settled(outcome, ())
-        self.loose = {name for name in self._names() if self._pin(name) is not None}
         kept = self._keeping()
-        return kept if isinstance(kept, Unresolvable) else self._least(kept)
+        return kept if isinstance(kept, Unresolvable) else self._least(self._nearest(kept))
 
     def count(self) -> Moves | None:
         """Return how many packages move, and how far, when each is kept that can be."""
         if isinstance(self._as_they_stand(), Resolved):
             return Moves()
-        self.loose = {name for name in self._names() if self._pin(name) is not None}
         kept = self._keeping()
-        return None if isinstance(kept, Unresolvable) else self._measured(kept)
-
-    def _measured(self, versions: dict[str, Version]) -> Moves:
-        moved = self._nearest(versions) if self._moved(versions) else {}
-        return moves_between((self._pin(name), new) for name, new in moved.items())
+        if isinstance(kept, Unresolvable):
+            return None
+        return moves_between((self._pin(name), new) for name, new in self._nearest(kept).items())
 
     # what is wanted
 
@@ -169,6 +165,7 @@ class _Search:
 
     def _keeping(self) -> dict[str, Version] | Unresolvable:
         """Return what is resolved when every pin is kept that can be; a package that can't be moves."""
+        self.loose = {name for name in self._names() if self._pin(name) is not None}
         outcome: Resolved | Unresolvable = Unresolvable("", ())
         for _ in range(_MOST_ROUNDS):
             preferred = tuple(f"{name}=={self._pin(name)}" for name in self._names() if self._pin(name))
@@ -187,18 +184,16 @@ class _Search:
         if self._drop_absent(outcome):
             return True
         names = set(self._names())
-        broken = _named(_NOT_BUILT, outcome) & self.built
-        if broken:
+        if broken := _named(_NOT_BUILT, outcome) & self.built:
             self.built -= broken
             self.never_built |= broken
             return True
         free = {name for name in names if name in self.loose or not self._specifier(name)}
-        sources = (_named(_NO_WHEELS, outcome) & free) - self.built - self.never_built
-        if sources:
+        without_wheels = _named(_NO_WHEELS, outcome) & free
+        if sources := without_wheels - self.built - self.never_built:
             self.built |= sources
             return True
-        hopeless = _named(_NO_WHEELS, outcome) & free & self.never_built
-        if hopeless:
+        if hopeless := without_wheels & self.never_built:
             self.unbuilt |= hopeless
             return True
         culprits = {word for word in _words(outcome) if word in names and self._specifier(word)} - self.loose
@@ -226,9 +221,8 @@ class _Search:
             if name in versions and not self._specifier(name).contains(versions[name], prereleases=True)
         ]
 
-    def _least(self, versions: dict[str, Version]) -> Settlement | Unresolvable:
-        """Take the nearest newer releases of what moves, and put back alone what need not have moved."""
-        chosen = self._nearest(versions) if self._moved(versions) else {}
+    def _least(self, chosen: dict[str, Version]) -> Settlement | Unresolvable:
+        """Put back alone, of the packages that move, those that need not have moved."""
         reasons: dict[str, Unresolvable | None] = {}
         for name in list(chosen)[:MOST_ALONE]:
             others = {other: f"=={version}" for other, version in chosen.items() if other != name}
@@ -240,13 +234,14 @@ class _Search:
         final = self._ask({name: f"=={version}" for name, version in chosen.items()})
         if isinstance(final, Unresolvable):
             return final
-        return self._settled(
-            final, tuple(PackageUpgrade(name, version, reasons.get(name)) for name, version in chosen.items())
-        )
+        upgrades = (PackageUpgrade(name, version, reasons.get(name)) for name, version in chosen.items())
+        return self._settled(final, tuple(upgrades))
 
     def _nearest(self, versions: dict[str, Version]) -> dict[str, Version]:
         """Return the releases of what moves: the lowest that are newer than what was wanted."""
         moved = self._moved(versions)
+        if not moved:
+            return {}
         instead = {}
         for name in self._names():
             pin, version = self._pin(name), versions.get(name)
@@ -261,9 +256,8 @@ class _Search:
         return {name: lowest.get(name, versions[name]) for name in moved}
 
     def _settled(self, resolved: Resolved, moved: tuple[PackageUpgrade, ...]) -> Settlement:
-        return Settlement(
-            resolved, moved, *(tuple(sorted(item)) for item in (self.absent, self.built, self.unbuilt))
-        )
+        names = (tuple(sorted(names)) for names in (self.absent, self.built, self.unbuilt))
+        return Settlement(resolved, moved, *names)
 
 
 def _name(requirement: Requirement) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuenv.model.errors import Because
 from gpuenv.model.plan import Plan
 
 FileKind = Literal["requirements", "environment", "pyproject", "setup", "readme"]
 # How a place writes what it asks for: pip's, conda's, poetry's (`^1.2`); `python` and `cuda` are no projects.
 Notation = Literal["pip", "conda", "poetry"]
+
+
+NO_PROJECTS = ("python", "cuda", "index")  # what a file requires beside projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,12 @@ class RequirementChange:
     source: str
     risks: tuple[Risk, ...] = ()
     pip: bool = False
+
+
+def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:
+    """Return the change of a line to `new`, its removal where that is None."""
+    old = line.requirement or line.text.strip()
+    return RequirementChange(line.project, line, old, new, because.text, because.source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.adapt.risks.code_text import NOTEBOOK, language_of, parse_notebook
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 
 _LARGEST = 2 << 20  # bytes of a file: what is larger is data, or made by a program
 _ALL = 24 << 20
@@ -47,15 +47,10 @@ def read_code(folder: Path) -> LeftCode:
         data = _read(path) if path else b""
         left -= len(data)
         if path is None or number >= _MOST_FILES or left < 0:
-            return LeftCode(tuple(texts), (_too_much(folder, number),))
+            template = N_("`{folder}` has more code than is examined: {count} files were read")
+            return LeftCode(tuple(texts), (tr(template, folder=folder, count=number),))
         texts += _texts(path.relative_to(folder).as_posix(), data)
     return LeftCode(tuple(texts))
-
-
-def _too_much(folder: Path, count: int) -> str:
-    return tr(
-        "`{folder}` has more code than is examined: {count} files were read", folder=folder, count=count
-    )
 
 
 def _code_files(folder: Path) -> Iterator[Path | None]:

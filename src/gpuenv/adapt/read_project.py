@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from gpuenv.adapt.git_date import last_changed
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
-from gpuenv.adapt.parsers.collector import More, ParsedFile, shown
-from gpuenv.adapt.parsers.encoding import decode_left
-from gpuenv.adapt.parsers.hints import without_answered
+from gpuenv.adapt.parsers.collector import More, decode_left, shown
 from gpuenv.adapt.parsers.parse import read_left_file
 from gpuenv.adapt.project_files import candidates, kind_of, project_files, readmes
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.wheel import Platform
 
@@ -80,128 +80,100 @@ class _Left:
         self._root = _checkout(path.resolve())
 
     def named(self, path: Path, kind: FileKind) -> None:
-        """Read a file that a person named; raise UsageError where it can't be."""
+        """Read a file that a person named; raise UsageError where that fails."""
         try:
             self._take(path, kind)
         except (OSError, ValueError) as error:
-            raise _unreadable(path, reason_of(error)) from None
+            reason = reason_of(error)
+            raise UsageError(
+                tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
+                code="bad-left-file",
+                because=(Because(reason, str(path)),),
+            ) from None
 
     def folder(self, folder: Path) -> None:
-        """Read the first files of a folder that say something, and its README."""
+        """Read the first files of a folder that require something, and its README."""
         choices = candidates(folder)
         used = next((choice for choice in choices if self._try(choice)), ())
         unused = [path for choice in choices if choice != used for path in choice]
         if used and unused:
-            text = tr(
-                "{used} is used; {others} were not read: name one to read it instead",
-                used=_listed(used),
-                others=_listed(unused[:6]),
-            )
-            self.warnings.append(text)
+            template = N_("{used} is used; {others} were not read: name one to read it instead")
+            self.warnings.append(tr(template, used=_listed(used), others=_listed(unused[:6])))
         for path in readmes(folder):
-            self._hints(path)
+            if self._lies_here(path):
+                self._read_hints(path)
 
     def _try(self, choice: tuple[Path, ...]) -> bool:
-        """Whether any of these files asks for something; broken ones are told of."""
+        """Whether any of these files requires something; broken ones are reported."""
         before = len(self.asked)
         for path in choice:
             self._forgiving(path, kind_of(path))
-        return any(
-            declared.project != "python" and _says_something(declared) for declared in self.asked[before:]
-        )
+        return any(item.project != "python" and _says_something(item) for item in self.asked[before:])
 
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
+        name = shown(_name(path))
         if not self._lies_here(path):
-            self.warnings.append(
-                tr("`{path}` is outside the project and was skipped", path=shown(_name(path)))
-            )
+            self.warnings.append(tr("`{path}` is outside the project and was skipped", path=name))
             return
         try:
             self._take(path, kind, constraint=constraint)
         except (OSError, ValueError) as error:
-            name, reason = shown(_name(path)), reason_of(error)
+            reason = reason_of(error)
             self.warnings.append(tr("`{path}` cannot be read: {reason}", path=name, reason=reason))
 
     def _take(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
-        where = path.resolve()
-        if where in self._seen or len(self._seen) >= _MOST:
+        resolved = path.resolve()
+        if resolved in self._seen or len(self._seen) >= _MOST:
             return
-        self._seen.add(where)
+        self._seen.add(resolved)
         content = _content(path)
         file = DependencyFile(_name(path), kind, decode_left(content))
-        reading = read_left_file(file, self.platform, constraint=constraint)
+        parsed = read_left_file(file, self.platform, constraint=constraint)
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-            text = tr(
-                "{file} is in UTF-16, which git cannot patch: --write changes it", file=shown(file.path)
-            )
-            self.warnings.append(text)
+            template = N_("{file} is in UTF-16, which git cannot patch: --write changes it")
+            self.warnings.append(tr(template, file=shown(file.path)))
         self.files.append(file)
-        self._join(path, reading)
-
-    def _join(self, path: Path, reading: ParsedFile) -> None:
-        self.asked += reading.asked
-        self.warnings += reading.warnings
-        for more in reading.more:
+        self.asked += parsed.asked
+        self.warnings += parsed.warnings
+        for more in parsed.more:
             self._follow(path, more)
 
     def _follow(self, path: Path, more: More) -> None:
-        location = f"{shown(_name(path))}:{more.line}"
         target = path.parent / more.path
+        facts = {"place": f"{shown(_name(path))}:{more.line}", "path": shown(more.path)}
         if "://" in more.path or not self._lies_here(target):
-            text = tr(
-                "{place}: `{path}` is outside the project and was skipped",
-                place=location,
-                path=shown(more.path),
-            )
-            self.warnings.append(text)
+            self.warnings.append(tr("{place}: `{path}` is outside the project and was skipped", **facts))
         elif more.kind == "project":
-            self._project(target, location, more)
+            paths = project_files(target)
+            for file in paths:
+                self._forgiving(file, kind_of(file))
+            if not paths:
+                self.warnings.append(tr("{place}: `{path}` has no file that lists its requirements", **facts))
         elif target.is_file():
             self._forgiving(target, "requirements", constraint=more.kind == "constraints")
         else:
-            self.warnings.append(
-                tr("{place}: `{path}` does not exist", place=location, path=shown(more.path))
-            )
-
-    def _project(self, folder: Path, location: str, more: More) -> None:
-        paths = project_files(folder)
-        for path in paths:
-            self._forgiving(path, kind_of(path))
-        if not paths:
-            text = tr(
-                "{place}: `{path}` has no file that lists its requirements",
-                place=location,
-                path=shown(more.path),
-            )
-            self.warnings.append(text)
+            self.warnings.append(tr("{place}: `{path}` does not exist", **facts))
 
     def _lies_here(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self._root)
 
-    def _hints(self, path: Path) -> None:
-        if not self._lies_here(path):
-            return
+    def _read_hints(self, path: Path) -> None:
         try:
             file = DependencyFile(_name(path), "readme", decode_left(_content(path)))
-            reading = read_left_file(file, self.platform)
+            parsed = read_left_file(file, self.platform)
         except (OSError, ValueError):  # prose, of which nothing has to be understood
             return
-        hints = without_answered(reading.asked, tuple(self.asked))
+        hints = without_answered(parsed.asked, tuple(self.asked))
         if not hints:
             return
         self.files.append(file)
         self.asked += hints
-        self.warnings += reading.warnings
-        self.warnings += [
-            tr(
-                "{place} has `{text}`",
-                place=f"{shown(declared.file)}:{declared.line}",
-                text=shown(declared.text),
-            )
-            for declared in hints
-            if (declared.project, declared.notation) != ("index", "conda")  # a channel says nothing alone
-        ]
+        self.warnings += parsed.warnings
+        for hint in hints:
+            if (hint.project, hint.notation) != ("index", "conda"):  # a channel says nothing alone
+                place = f"{shown(hint.file)}:{hint.line}"
+                self.warnings.append(tr("{place} has `{text}`", place=place, text=shown(hint.text)))
 
 
 def _checkout(path: Path) -> Path:
@@ -231,9 +203,25 @@ def _listed(paths: tuple[Path, ...] | list[Path]) -> str:
     return ", ".join(shown(_name(path)) for path in paths)
 
 
-def _unreadable(path: Path, reason: str) -> UsageError:
-    return UsageError(
-        tr("`{path}` cannot be read: {reason}", path=path, reason=reason),
-        code="bad-left-file",
-        because=(Because(reason, str(path)),),
-    )
+def without_answered(
+    hints: tuple[DeclaredRequirement, ...], declarations: tuple[DeclaredRequirement, ...]
+) -> tuple[DeclaredRequirement, ...]:
+    """Return the hints about what the files leave open: a project without a version, the Python, the CUDA."""
+    said = {declared.project for declared in declarations if not _is_open(declared)}
+    left = tuple(hint for hint in hints if hint.project not in said)
+    if any(hint.project == "torch" for hint in left):
+        return left
+    return tuple(hint for hint in left if hint.project not in ("index", "cuda"))  # they were torch's
+
+
+def _is_open(declared: DeclaredRequirement) -> bool:
+    """Whether a line leaves the version to whoever reads it; one that is not understood does not."""
+    if declared.project in ("python", "cuda", "index"):
+        return declared.requirement == ""
+    if declared.requirement is None:
+        return False
+    try:
+        requirement = Requirement(declared.requirement)
+    except InvalidRequirement:
+        return False
+    return not requirement.specifier and requirement.url is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -23,34 +22,16 @@ def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
     if not adaptation.changes:
         return tr("the project files already work here: nothing to change") + "\n"
     by_hand = unapplied(adaptation.left, adaptation.changes)
-    lines = (
-        line
-        for change in adaptation.changes
-        for line in _lines(change, verbose=verbose, by_hand=change in by_hand)
-    )
-    return "\n".join("  " * _depth(line) + one_line(line) for line in lines) + "\n"
-
-
-def _depth(line: str) -> int:
-    return (len(line) - len(line.lstrip(" "))) // 2
-
-
-def _lines(change: RequirementChange, *, verbose: bool, by_hand: bool) -> Iterator[str]:
-    location = (
-        tr("to do by hand, because it cannot be expressed in any of the files:")
-        if by_hand
-        else _place(change)
-    )
-    yield f"{location}  {_move(change)}"
-    yield f"  {_sourced(change.why, change.source, verbose=verbose)}"
-    for risk in change.risks:
-        yield f"    {_risk(risk, verbose=verbose)}"
-
-
-def _place(change: RequirementChange) -> str:
-    if change.asked is None:
-        return tr("new line")
-    return f"{change.asked.file}:{change.asked.line}"
+    lines: list[str] = []
+    for change in adaptation.changes:
+        if change in by_hand:
+            place = tr("to do by hand, because it cannot be expressed in any of the files:")
+        else:
+            place = f"{change.asked.file}:{change.asked.line}" if change.asked else tr("new line")
+        lines.append(one_line(f"{place}  {_move(change)}"))
+        lines.append(f"  {one_line(_sourced(change.why, change.source, verbose=verbose))}")
+        lines += (f"    {one_line(_risk(risk, verbose=verbose))}" for risk in change.risks)
+    return "\n".join(lines) + "\n"
 
 
 def _move(change: RequirementChange) -> str:

@@ -11,8 +11,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.minimal_upgrades import Ask, Settlement, count_moves, settle_others
 from gpuenv.adapt.nearest.version_moves import Moves
-from gpuenv.installers import uv_compile as resolver
-from gpuenv.installers.uv_compile import Resolved
+from gpuenv.installers.uv_compile import CompileInput, Resolved, compile_requirements
 from gpuenv.installers.uv_compile_preferring import compile_preferring
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.index import IndexConfiguration
@@ -28,9 +27,11 @@ class Resolver:
     """Resolves beside a fixed stack; `tell` is called with the number of the run before each.
 
     `base` has the pins, the sources and the day; what the stack itself needs may be newer than that.
+    `foreign` projects are named as conda names them. Raises Unreachable where an index cannot be read,
+    InstallFailed where uv fails in another way.
     """
 
-    base: resolver.CompileInput
+    base: CompileInput
     environ: Mapping[str, str]
     tell: Callable[[int], None] = lambda _: None
     runs: int = 0
@@ -40,47 +41,34 @@ class Resolver:
     def settle(
         self, wanted: tuple[Requirement, ...], configuration: IndexConfiguration, foreign: frozenset[str]
     ) -> Settlement | Unresolvable:
-        """Return the settlement with the fewest changes, or why there is none.
-
-        Raises Unreachable where an index can't be read, InstallFailed where uv fails in another way.
-        """
-        self._begin(wanted)
-        pages = Pages(configuration, self.environ)
-        return settle_others(wanted, self._compile, pages.has_wheels, foreign)
+        """Return the settlement with the fewest changes, or why there is none."""
+        self._exempt_the_stack(wanted)
+        return settle_others(wanted, self._compile, Pages(configuration, self.environ).has_wheels, foreign)
 
     def count(
         self, wanted: tuple[Requirement, ...], configuration: IndexConfiguration, foreign: frozenset[str]
     ) -> Moves | None:
-        """Return how many packages would have to change and how far; None where nothing helps.
-
-        Raises as `settle`.
-        """
-        self._begin(wanted)
-        pages = Pages(configuration, self.environ)
-        moves = count_moves(wanted, self._compile, pages.has_wheels, foreign)
-        names = {str(canonicalize_name(requirement.name)) for requirement in wanted}
+        """Return how many packages would have to change and how far; None where nothing helps."""
+        self._exempt_the_stack(wanted)
+        moves = count_moves(wanted, self._compile, Pages(configuration, self.environ).has_wheels, foreign)
         if moves is None:
             return None
-        return replace(moves, count=moves.count + len(names & self.newer))  # what had to be of another day
+        newer = _names(wanted) & self.newer  # what had to be of another day
+        return replace(moves, count=moves.count + len(newer))
 
-    def _begin(self, wanted: tuple[Requirement, ...]) -> None:
-        if self.base.before is not None:
-            self._exempt_the_stack({canonicalize_name(requirement.name) for requirement in wanted})
-
-    def _exempt_the_stack(self, wanted: set[str]) -> None:
+    def _exempt_the_stack(self, wanted: tuple[Requirement, ...]) -> None:
         """Let be newer what the stack needs: it was chosen for the GPU, not for the day."""
+        if self.base.before is None:
+            return
         alone = self._run(replace(self.base, before=None, requirements=()), ())
         if isinstance(alone, Resolved):
-            self.newer |= {str(canonicalize_name(file.name)) for file in alone.files} - wanted
+            self.newer |= {str(canonicalize_name(file.name)) for file in alone.files} - _names(wanted)
         self.newer |= {str(canonicalize_name(Requirement(pin).name)) for pin in self.base.pins}
 
     def _compile(self, ask: Ask) -> Resolved | Unresolvable:
-        floors = self._floors() if ask.lowest else ()
+        requirements = (*ask.requirements, *(self._floors() if ask.lowest else ()))
         question = replace(
-            self.base,
-            requirements=(*ask.requirements, *floors),
-            wheels_only=ask.wheels_only,
-            lowest=ask.lowest,
+            self.base, requirements=requirements, wheels_only=ask.wheels_only, lowest=ask.lowest
         )
         outcome = self._run(question, ask.preferred)
         while isinstance(outcome, Unresolvable) and question.before:
@@ -101,13 +89,17 @@ class Resolver:
             if canonicalize_name(file.name) in names
         )
 
-    def _run(self, question: resolver.CompileInput, preferred: tuple[str, ...]) -> Resolved | Unresolvable:
+    def _run(self, question: CompileInput, preferred: tuple[str, ...]) -> Resolved | Unresolvable:
         self.runs += 1
         self.tell(self.runs)
         question = replace(question, of_any_day=tuple(sorted(self.newer)) if question.before else ())
         if preferred:
             outcome = compile_preferring(question, preferred, self.environ)
         else:
-            outcome = resolver.compile_requirements(question, self.environ)
+            outcome = compile_requirements(question, self.environ)
         self._last = outcome if isinstance(outcome, Resolved) else self._last
         return outcome
+
+
+def _names(requirements: tuple[Requirement, ...]) -> set[str]:
+    return {str(canonicalize_name(requirement.name)) for requirement in requirements}

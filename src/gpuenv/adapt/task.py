@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gpuenv.adapt.model import Project
-from gpuenv.adapt.nearest.search import request_of
+from gpuenv.adapt.nearest.request import request_of
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.knowledge.knowledge import Knowledge
@@ -16,7 +16,6 @@ from gpuenv.planning.conda.choose import AUTO, FORGE, WHEELS
 from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
-from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target, choose_target
 
 _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
@@ -27,8 +26,7 @@ class Task:
     """All that a decision about what was left depends on; `channels` are conda's to try, none for wheels."""
 
     left: Project
-    wish: PlanRequest
-    request: Request
+    plan_request: PlanRequest
     place: Target
     channels: tuple[str, ...]
     pythons: BackgroundTask[tuple[PythonOffer, ...]]
@@ -53,16 +51,12 @@ def begin(
     """Return what is to be decided; raise UsageError, or Refused for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
     wanted = plan_request(options, installer, machines[0])
-    request = request_of(project, wanted.request)
+    wanted = replace(wanted, request=request_of(project, wanted.request))
     location = choose_target(machines, wanted.options.devices, cpu=wanted.cpu)
-    channels = _channels(project, options, request.manager, installer.channel)
-    pythons = BackgroundTask(
-        lambda: offer_pythons(wanted.options, request.manager, location, knowledge, environ)
-    )
-    wanted = replace(wanted, request=request)
-    return Task(
-        project, wanted, request, location, channels, pythons, knowledge, environ, target, before, tell
-    )
+    manager = wanted.request.manager
+    channels = _channels(project, options, manager, installer.channel)
+    pythons = BackgroundTask(lambda: offer_pythons(wanted.options, manager, location, knowledge, environ))
+    return Task(project, wanted, location, channels, pythons, knowledge, environ, target, before, tell)
 
 
 def torch_is_condas(project: Project) -> bool:

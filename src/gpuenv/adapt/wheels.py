@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.adapt.dependencies import (
     Adapted,
-    Around,
     Stack,
     refused,
     resolve_others,
@@ -17,20 +17,23 @@ from gpuenv.adapt.dependencies import (
     without_builds,
 )
 from gpuenv.adapt.model import RequirementChange
+from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.task import Task
-from gpuenv.adapt.torch_bound_pages import with_pages_near
+from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
 from gpuenv.planning.pages.listings import PlanListings, list_files
+from gpuenv.planning.pages.torch_bound import PageReader
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import build_plan
-from gpuenv.resolution.resolve import ResolutionInput, build_input
+from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
+from gpuenv.resolution.torch_bound_pages import bound_projects
 from gpuenv.secrets.url_credentials import redact_credentials
 
 _MOST_TORCHES = 8  # whose pages of projects bound to torch are read
@@ -40,12 +43,11 @@ _MOST_PYTHONS = 7  # that are tried where any will do
 
 def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
-    wanted, request = task.wish, task.request
-    listed = list_files(wanted.options, request, task.place, task.knowledge, task.environ)
-    question = build_input(request, task.place, task.knowledge, listed.listings, task.pythons.result())
+    wanted = task.plan_request
+    listed = list_files(wanted.options, wanted.request, task.place, task.knowledge, task.environ)
+    question = build_input(wanted.request, task.place, task.knowledge, listed.listings, task.pythons.result())
     nearest = find_nearest(_with_pages(question, listed, task), task.left)
-    around = Around(wanted.options, listed.configurations[0], task.environ, task.before, task.tell)
-    stack, adapted = _first_that_resolves(nearest, task, listed, around)
+    stack, adapted = _first_that_resolves(nearest, task, listed)
     changes = without_builds(stack, adapted.changes)
     plan = completed(
         adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
@@ -53,47 +55,54 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     return replace(plan, warnings=(*_unread(nearest), *plan.warnings)), changes
 
 
-def _unread(nearest: Nearest) -> tuple[PlanWarning, ...]:
-    """Tell of the projects bound to torch that may go with it, which nobody could look up."""
+def _unread(nearest: Nearest) -> Iterator[PlanWarning]:
+    """Warn of the extensions that may be compatible with torch, but could not be looked up."""
     template = N_("{project} is unchanged and was not checked: {page} could not be read ({problem})")
-    unread = tuple(
-        PlanWarning(
-            "unread",
-            tr(
-                template,
-                project=listing.project,
-                page=redact_credentials(listing.page),
-                problem=listing.problem,
-            ),
-        )
-        for listing in nearest.unread
+    for listing in nearest.unread:
+        page = redact_credentials(listing.page)
+        text = tr(template, project=listing.project, page=page, problem=listing.problem)
+        yield PlanWarning("unread", text)
+    template = N_(
+        "{project} is unchanged: no wheel of it is known for this torch, so it may have to be built"
     )
-    messages = {str(listing.project) for listing in nearest.unread}
-    text = N_("{project} is unchanged: no wheel of it is known for this torch, so it may have to be built")
-    unknown = (name for name in nearest.unknown if name not in messages)
-    return (*unread, *(PlanWarning("unread", tr(text, project=name)) for name in unknown))
+    read = {str(listing.project) for listing in nearest.unread}
+    for name in nearest.unknown:
+        if name not in read:
+            yield PlanWarning("unread", tr(template, project=name))
 
 
 def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> ResolutionInput:
-    """Return the question with the pages of projects bound to torch, for the torch releases that are near."""
-    configuration = listed.configurations[0]
+    """Return the question with the pages of extensions, read for one near torch release after another.
 
-    def near() -> Iterator[Version]:
-        solutions = find_nearest(question, task.left).choices
-        yield from list(dict.fromkeys(solution.candidate.torch for solution in solutions))[:_MOST_TORCHES]
+    It stops at the first that has all of them, whatever releases of them are asked for.
+    """
+    names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
+    if not names:
+        return question
+    torches = dict.fromkeys(
+        solution.candidate.torch for solution in find_nearest(question, task.left).choices
+    )
+    configuration, offline = listed.configurations[0], task.plan_request.options.offline
+    question = question.with_request(replace(question.request, bound=names))
+    with HttpClient(task.environ, access=configuration.access, offline=offline) as client:
+        reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
+        question = question.with_listings(reader.read(configuration.find_links))
+        for torch in list(torches)[:_MOST_TORCHES]:
+            request = with_others_free(question.request).with_requirement(f"torch=={torch}")
+            read = reader.read_on(question.with_request(request))
+            question = question.with_listings(read.listings[len(question.listings) :])
+            if decide(read).choices:
+                break
+    return question
 
-    return with_pages_near(question, near(), configuration, task.wish.options, task.environ)
 
-
-def _first_that_resolves(
-    nearest: Nearest, task: Task, listed: PlanListings, around: Around
-) -> tuple[Stack, Adapted]:
-    """Return the nearest stack with which the other packages can be had, changed as little as need be."""
+def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> tuple[Stack, Adapted]:
+    """Return the nearest stack with which the other packages resolve, changed as little as possible."""
     failures: list[tuple[Solution, Unresolvable]] = []
     for group in _worth_trying(nearest.choices):
         stacks = tuple(_stack(nearest, solution, task, listed) for solution in group)
-        stack = with_fewest_moves(_as_near(stacks, nearest, task), around)
-        outcome = resolve_others(stack, around)
+        stack = with_fewest_moves(_as_near(stacks, nearest, task), task)
+        outcome = resolve_others(stack, task)
         if isinstance(outcome, Adapted):
             return stack, outcome
         failures.append((stack.choice, outcome))
@@ -123,4 +132,5 @@ def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListing
 
     question = nearest.question_for(solution)
     wishes = wishes_for(task.left, question.target, solution.python)
-    return Stack(solution, question, wishes, stack_changes(nearest, solution, task.left), plan_of)
+    changes = stack_changes(nearest, solution, task.left)
+    return Stack(solution, question, wishes, changes, listed.configurations[0], plan_of)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.adapt.model import DependencyFile, Project
-from gpuenv.adapt.parsers.encoding import decode_left, encode_left
+from gpuenv.adapt.parsers.collector import decode_left, encode_left
 from gpuenv.files.config_files import check_writable, read_bytes, remove, replace_bytes
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -68,13 +68,17 @@ def _prepared(before: DependencyFile, after: DependencyFile) -> _Work:
         check_writable(path)
         is_same = decode_left(old) == before.text
         work = _Work(path, old, encode_left(after.text, old))
-    except ValueError as error:
-        raise _unwritable(path, reason_of(error)) from None
-    except UsageError as error:
-        raise _unwritable(path, error.because[0].text if error.because else error.message) from None
-    if not is_same:
-        raise _changed(path)
-    return work
+    except (ValueError, UsageError) as error:
+        raise _unwritable(path, error) from None
+    if is_same:
+        return work
+    text = tr("`{path}` was changed since it was read", path=path)
+    raise UsageError(
+        text,
+        code="changed-meanwhile",
+        because=(Because(text, str(path)),),
+        fixes=(Fix(tr("run the command again")),),
+    )
 
 
 def _refuse_link_away(path: Path) -> None:
@@ -87,16 +91,8 @@ def _refuse_link_away(path: Path) -> None:
         )
 
 
-def _changed(path: Path) -> UsageError:
-    return UsageError(
-        tr("`{path}` was changed since it was read", path=path),
-        code="changed-meanwhile",
-        because=(Because(tr("`{path}` was changed since it was read", path=path), str(path)),),
-        fixes=(Fix(tr("run the command again")),),
-    )
-
-
-def _unwritable(path: Path, reason: str) -> UsageError:
+def _unwritable(path: Path, error: str | Exception) -> UsageError:
+    reason = error if isinstance(error, str) else _reason(error)
     return UsageError(
         tr("{path} cannot be written: {reason}", path=path, reason=reason),
         code="unwritable",
@@ -115,7 +111,7 @@ def _keep(work: _Work) -> tuple[Path, bool]:
             if path.is_file() and path.read_bytes() == work.old:
                 return path, False
         except OSError as error:
-            raise _unwritable(path, reason_of(error)) from None
+            raise _unwritable(path, error) from None
         else:
             return path, True
     raise _unwritable(work.path, tr("too many backup files exist"))
@@ -142,4 +138,10 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         replace_bytes(path, content)
     except UsageError as error:
-        raise _unwritable(path, error.because[0].text if error.because else error.message) from None
+        raise _unwritable(path, error) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UsageError):
+        return error.because[0].text if error.because else error.message
+    return reason_of(error)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpuenv.doctor.checks import install_commands as installer
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import install_commands, queries
+from gpuenv.doctor.checks.install_commands import hindrance
 from gpuenv.doctor.checks.outcome import Outcome, Word, skipped
 from gpuenv.doctor.checks.registry import CHECKS
-from gpuenv.doctor.checks.repairable_in_place import hindrance
 from gpuenv.formats.machine import describe
 from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -20,20 +19,6 @@ from gpuenv.model.findings import Findings
 Row = Mapping[str, Any]
 _TEXTS = ("needs", "cause", "fix", "command")
 _BESIDE_TORCH = ("D29", "D60")  # other packages, which keep torch from no GPU
-
-
-@dataclass(frozen=True, slots=True)
-class CheckText:
-    """The texts of one check, as a row of checks.json has them; `cases` are (name, texts by their names).
-
-    A case `NAME@ubuntu` stands for NAME on that distribution and those that are like it.
-    """
-
-    id: str
-    group: str
-    title: str
-    cases: tuple[tuple[str, tuple[tuple[str, str | None], ...]], ...]
-    instead: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,44 +61,29 @@ class Diagnosis:
         return next(iter(self.problems), None)
 
 
-def parse_check(row: Row) -> CheckText:
-    """Read a row of checks.json.
+def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> Diagnosis:
+    """Judge the findings by every check; those that doctor can't make say who does.
 
+    A row of checks.json; the case `cpu@ubuntu` is `cpu` on that distribution and those that are like it:
     {"id": "D01", "group": "build", "title": "CPU-only torch build", "cases": {"cpu": {"needs": "...",
      "cause": "{torch} is ...", "fix": "...", "command": "{repair}"}}, "instead": null, "common": "...", ...}
     """
-    cases = tuple((name, tuple((key, case[key]) for key in _TEXTS)) for name, case in row["cases"].items())
-    return CheckText(row["id"], row["group"], row["title"], cases, row["instead"])
-
-
-def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> Diagnosis:
-    """Judge the findings by every check; those that doctor can't make say who does."""
-    texts = {text.id: text for text in map(parse_check, rows)}
-    reported = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
-    judged = {check.id for check in CHECKS}
-    others = [
-        (text, skipped(gettext(text.instead or "-"))) for text in texts.values() if text.id not in judged
-    ]
-    order = list(dict.fromkeys(text.group for text, _ in reported))
-    reported += others
-    reported.sort(key=lambda item: order.index(item[0].group))
+    texts = {row["id"]: row for row in rows}
+    judged = [(texts[check.id], check.judge(findings, knowledge)) for check in CHECKS]
+    order = list(dict.fromkeys(row["group"] for row, _ in judged))
+    others = {name: row for name, row in texts.items() if name not in {check.id for check in CHECKS}}
+    judged += [(row, skipped(gettext(row["instead"] or "-"))) for row in others.values()]
     common = _common(findings)
-    here = findings.distribution
-    verdicts = tuple(_verdict(_fitting(text, here), outcome, common) for text, outcome in reported)
-    return Diagnosis(findings.environment, verdicts, _about(findings))
-
-
-def _fitting(text: CheckText, distribution: tuple[str, ...]) -> CheckText:
-    """Put the cases of a distribution, of the nearest first, in the place of those for any."""
-    cases = dict(text.cases)
-    for name in reversed(distribution):
-        end = f"@{name}"
-        cases |= {case.removesuffix(end): reported for case, reported in text.cases if case.endswith(end)}
-    return replace(text, cases=tuple(cases.items()))
+    verdicts = tuple(_verdict(row, outcome, findings.distribution, common) for row, outcome in judged)
+    return Diagnosis(
+        findings.environment,
+        tuple(sorted(verdicts, key=lambda verdict: order.index(verdict.group))),
+        _about(findings),
+    )
 
 
 def _about(findings: Findings) -> str:
-    torch = subject.torch_label(findings) if subject.has_torch(findings) else tr("no torch")
+    torch = queries.torch_label(findings) if queries.has_torch(findings) else tr("no torch")
     return " · ".join((torch, f"Python {findings.python.version or '?'}", describe(findings.machine)))
 
 
@@ -122,21 +92,23 @@ def _common(findings: Findings) -> dict[str, str]:
     return {
         "environment": environment,
         "python": shlex.quote(findings.python.path),
-        "install": installer.install(findings),
-        "uninstall": installer.uninstall(findings),
-        "install_torch": installer.install_torch(findings),
+        "install": install_commands.install(findings),
+        "uninstall": install_commands.uninstall(findings),
+        "install_torch": install_commands.install_torch(findings),
         "repair": "gpuenv create NAME" if hindrance(findings) else f"gpuenv doctor {environment} --fix",
     }
 
 
-def _verdict(text: CheckText, outcome: Outcome, common: dict[str, str]) -> CheckVerdict:
-    verdict = CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read)
+def _verdict(
+    row: Row, outcome: Outcome, distributions: tuple[str, ...], common: dict[str, str]
+) -> CheckVerdict:
+    known = row["id"], row["group"], row["title"], outcome.verdict, outcome.read
     if outcome.case is None:
-        return verdict
+        return CheckVerdict(*known)
+    names = (*(f"{outcome.case}@{name}" for name in distributions), outcome.case)  # the nearest first
+    case = next(row["cases"][name] for name in names if name in row["cases"])
     facts = {**common, **dict(outcome.facts)}
-    case = dict(dict(text.cases)[outcome.case])
-    filled = {name: _filled(name, template, facts) for name, template in case.items()}
-    return CheckVerdict(text.id, text.group, text.title, outcome.verdict, outcome.read, **filled)
+    return CheckVerdict(*known, *(_filled(name, case[name], facts) for name in _TEXTS))
 
 
 def _filled(name: str, template: str | None, facts: Mapping[str, str]) -> str | None:

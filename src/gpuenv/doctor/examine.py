@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from gpuenv import matrices
@@ -55,13 +56,8 @@ class Examination:
 
 def locate_environment(env: str | None, environ: Mapping[str, str]) -> LocatedPython:
     """Return the environment that is meant, broken or not; raise UsageError where there is none."""
-    return locate(
-        env,
-        environ,
-        lambda name: find_by_name(name, environ),
-        choose=lambda: only_environment(environ, "doctor"),
-        broken=True,
-    )
+    by_name = partial(find_by_name, environ=environ)
+    return locate(env, environ, by_name, choose=lambda: only_environment(environ, "doctor"), broken=True)
 
 
 def examine(
@@ -80,10 +76,9 @@ def examine(
         located, machine, environ, named=env is not None, root=root, files_only=owner is not None
     )
     if options.verify and owner is None and can_be_proven(findings):
-        verify_options = VerifyOptions(timeout_s=options.timeout_s, trust=True)
-        result = verify(
-            str(located.python), environ, machine=machine, remember=lambda *_: None, options=verify_options
-        )
+        limits = VerifyOptions(timeout_s=options.timeout_s, trust=True)
+        python = str(located.python)
+        result = verify(python, environ, machine=machine, remember=lambda *_: None, options=limits)
         findings = replace(findings, proof=proof_of(result))
     return Examination(located, findings, judge(findings, environ), owner)
 
@@ -104,10 +99,8 @@ def save_findings(findings: Findings, file: Path) -> None:
     try:
         write_private(file, redact_credentials(json.dumps(render_findings(findings), indent=1)) + "\n")
     except OSError as error:
-        raise UsageError(
-            tr("`{file}` cannot be written: {error}", file=file, error=reason_of(error)),
-            code="output-unwritable",
-        ) from None
+        message = tr("`{file}` cannot be written: {error}", file=file, error=reason_of(error))
+        raise UsageError(message, code="output-unwritable") from None
 
 
 def load_findings(file: Path) -> Findings:
@@ -115,8 +108,5 @@ def load_findings(file: Path) -> Findings:
     try:
         return parse_findings(load_json(read_text(file)))
     except (OSError, ValueError, RecursionError) as error:
-        reason = reason_of(error)
-        raise UsageError(
-            tr("`{file}` does not contain valid findings: {reason}", file=file, reason=reason),
-            code="bad-findings",
-        ) from None
+        message = tr("`{file}` does not contain valid findings: {reason}", file=file, reason=reason_of(error))
+        raise UsageError(message, code="bad-findings") from None

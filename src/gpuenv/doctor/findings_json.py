@@ -17,10 +17,8 @@ T = TypeVar("T")
 
 def render_findings(findings: Findings) -> dict[str, Any]:
     """Return findings as a JSON document."""
-    others = {
-        field.name: getattr(findings, field.name) for field in fields(Findings) if field.name != "machine"
-    }
-    rendered = {name: _rendered(value) for name, value in others.items()}
+    names = [field.name for field in fields(Findings) if field.name != "machine"]
+    rendered = {name: _rendered(getattr(findings, name)) for name in names}
     return {"schema": SCHEMA, "machine": render_machine(findings.machine), **rendered}
 
 
@@ -44,13 +42,8 @@ def _parse_object(answer: object, kind: type[T], where: str) -> T:
     types = get_type_hints(kind)
     unknown = answer.keys() - types.keys()
     if unknown:
-        raise ValueError(
-            tr(
-                "`{where}` has unknown fields: {unknown}",
-                where=where,
-                unknown=", ".join(sorted(map(str, unknown))),
-            )
-        )
+        named = ", ".join(sorted(map(str, unknown)))
+        raise ValueError(tr("`{where}` has unknown fields: {unknown}", where=where, unknown=named))
     values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in answer.items()}
     try:
         return kind(**values)
@@ -80,7 +73,6 @@ def _parse_tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, .
     if inner[-1] is Ellipsis:
         return tuple(_parse(item, inner[0], where) for item in value)
     if len(value) != len(inner):
-        raise ValueError(
-            tr("`{where}` has {count} items, not {wanted}", where=where, count=len(value), wanted=len(inner))
-        )
+        facts = {"where": where, "count": len(value), "wanted": len(inner)}
+        raise ValueError(tr("`{where}` has {count} items, not {wanted}", **facts))
     return tuple(_parse(item, entry, where) for item, entry in zip(value, inner, strict=True))

@@ -6,11 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.doctor.probes.device_nodes import read_devices, read_nodes
-from gpuenv.doctor.probes.gpu_states import read_states
+from gpuenv.doctor.probes.gpus import read_devices, read_nodes, read_states
 from gpuenv.doctor.probes.kernel import read_kernel
-from gpuenv.doctor.probes.limits import read_limits
-from gpuenv.doctor.probes.linux_distribution import read_distribution
 from gpuenv.doctor.probes.package_indexes import lost_certificates, read_indexes
 from gpuenv.doctor.probes.shadowing import (
     first_python,
@@ -20,10 +17,8 @@ from gpuenv.doctor.probes.shadowing import (
     read_here,
     schedulers,
 )
-from gpuenv.doctor.probes.torch_files import read_torch
-from gpuenv.doctor.probes.unreadable import read_unread
-from gpuenv.doctor.probes.variables import read_variables
-from gpuenv.doctor.probes.windows import read_windows
+from gpuenv.doctor.probes.system import read_distribution, read_limits, read_variables, read_windows
+from gpuenv.doctor.probes.torch_files import read_torch, read_unread
 from gpuenv.environments.conda.meta import installed_names
 from gpuenv.environments.contents.dists import read_dists, read_leftovers, read_shared_files
 from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
@@ -105,21 +100,16 @@ def _conda(located: LocatedPython) -> tuple[CondaPackage, ...]:
 def proof_of(result: VerifyResult) -> Proof:
     """Return what verify proved, as a finding; a failure with what is known of its error."""
     errors = tuple(problem.text for problem in result.verdict.problems)
-    known = (
-        None if result.ok else next(iter(find_matches("\n".join((*result.report.messages, *errors)))), None)
-    )
+    printed = "\n".join((*result.report.messages, *errors))
+    known = None if result.ok else next(iter(find_matches(printed)), None)
+    failure = result.report.failure
     return Proof(
         ok=result.ok,
         gpus=len(result.report.gpus),
         codes=tuple(problem.code for problem in result.verdict.problems),
         errors=errors,
-        messages=(*result.report.messages, *_traceback(result)),
+        messages=(*result.report.messages, *(failure.lines if failure and not failure.missing else ())),
         signature=known.id if known else None,
         cause=known.cause if known else None,
         fix=known.fix if known else None,
     )
-
-
-def _traceback(result: VerifyResult) -> tuple[str, ...]:
-    failure = result.report.failure
-    return failure.lines if failure and not failure.missing else ()

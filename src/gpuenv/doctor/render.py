@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from gpuenv.doctor.checks.outcome import Word
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.formats.shell import one_line
@@ -49,16 +51,12 @@ def _told(verdict: CheckVerdict, *, signs: bool, full: bool) -> list[str]:
 
 def _passed(diagnosis: Diagnosis, *, signs: bool) -> list[str]:
     lines: list[str] = []
-    group = None
-    for verdict in diagnosis.checks:
-        if verdict.verdict not in ("ok", "skipped"):
-            continue
-        if verdict.group != group:
-            group = verdict.group
-            lines.append(gettext(group))
-        sign = _sign(verdict.verdict, signs=signs)
-        message = tr("{title}: {read}", title=gettext(verdict.title), read=one_line(verdict.read))
-        lines.append(f"  {sign}{verdict.id} {message}")
+    passed = (verdict for verdict in diagnosis.checks if verdict.verdict in ("ok", "skipped"))
+    for group, verdicts in groupby(passed, key=lambda verdict: verdict.group):
+        lines.append(gettext(group))
+        for verdict in verdicts:
+            message = tr("{title}: {read}", title=gettext(verdict.title), read=one_line(verdict.read))
+            lines.append(f"  {_sign(verdict.verdict, signs=signs)}{verdict.id} {message}")
     return lines
 
 

@@ -9,8 +9,14 @@ from pathlib import Path
 
 from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
-from gpuenv.doctor.repair_choice import NoRepair, Repair, superseded, what_repairs
-from gpuenv.doctor.repair_steps import planned_changes, repair_steps
+from gpuenv.doctor.repair_steps import (
+    NoRepair,
+    Repair,
+    planned_changes,
+    repair_steps,
+    superseded,
+    what_repairs,
+)
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.file_lock import busy, locked
@@ -40,16 +46,6 @@ _NOT_OF_PACKAGES = ("machine", "container", "driver", "environment variables")
 
 
 @dataclass(frozen=True, slots=True)
-class RepairOptions:
-    """Where from: as the options of `plan` of these names."""
-
-    mirrors: tuple[str, ...] = ()
-    find_links: tuple[str, ...] = ()
-    offline: bool = False
-    only_binary: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedRepair:
     """A repair that was decided: the plan behind it, the commands, and what they change.
 
@@ -72,10 +68,10 @@ class Repaired:
     log: Path
 
 
-def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[str, str]) -> PlannedRepair:
-    """Return the least change that repairs the root cause.
+def plan_repair(examined: Examination, options: PlanOptions, environ: Mapping[str, str]) -> PlannedRepair:
+    """Return the least change that repairs the root cause; `options` say where packages come from.
 
-    Raises Refused where packages can't repair it, and what make_plan raises where no build would.
+    Raises Unsatisfiable where packages cannot repair it, and what make_plan raises where no build would.
     """
     if examined.located.root is None:
         raise UsageError(
@@ -86,19 +82,16 @@ def plan_repair(examined: Examination, options: RepairOptions, environ: Mapping[
     repair = what_repairs(examined.diagnosis, examined.findings)
     if isinstance(repair, NoRepair):
         raise _not_by_packages(examined.diagnosis, repair)
-    manager = _manager_of(examined.findings)
-    plan = _least(repair, examined, manager, options, environ)
+    plan = _least(repair, examined, options, environ)
     gone = superseded(examined.findings, Variant(plan.variant))
     repair = replace(repair, remove=tuple(dict.fromkeys((*repair.remove, *gone))))
-    steps = repair_steps(repair, plan, examined)
-    changes = planned_changes(repair, steps, plan, examined, environ)
-    if not changes and repair.last_resort:
-        repair = replace(repair, reinstall=repair.last_resort)
-        steps = repair_steps(repair, plan, examined)
-        changes = planned_changes(repair, steps, plan, examined, environ)
-    if not changes:
-        raise Unsatisfiable(tr("the installer found nothing to change"), code="nothing-to-change")
-    return PlannedRepair(plan, steps, changes, repair)
+    last = (replace(repair, reinstall=repair.last_resort),) if repair.last_resort else ()
+    for attempt in (repair, *last):
+        steps = repair_steps(attempt, plan, examined)
+        changes = planned_changes(attempt, steps, plan, examined, environ)
+        if changes:
+            return PlannedRepair(plan, steps, changes, attempt)
+    raise Unsatisfiable(tr("the installer found nothing to change"), code="nothing-to-change")
 
 
 def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
@@ -114,7 +107,7 @@ def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
 def with_files_checked(
     planned: PlannedRepair,
     examined: Examination,
-    options: RepairOptions,
+    options: PlanOptions,
     environ: Mapping[str, str],
     watcher: FetchWatcher,
     log: Path,
@@ -127,13 +120,10 @@ def with_files_checked(
     stack = tuple(file for file in planned.plan.stack if file.name in coming)
     if planned.repair is None or not stack:
         return replace(planned, log=log)
-    plan_options, mirrors = (
-        PlanOptions(mirrors=options.mirrors, offline=options.offline),
-        load_mirrors(environ),
-    )
+    mirrors = load_mirrors(environ)
     plan, root = replace(planned.plan, stack=stack), _root_of(examined)
     try:
-        local = fetch_stack(plan, plan_options, mirrors, environ, watcher, target=str(root)).local
+        local = fetch_stack(plan, options, mirrors, environ, watcher, target=str(root)).local
     except StackNotFetchedError as error:
         raise not_fetched(error.logged(log), mirrors) from None
     steps = repair_steps(planned.repair, local, examined)
@@ -149,18 +139,14 @@ def _root_of(examined: Examination) -> Path:
 
 def _not_by_packages(diagnosis: Diagnosis, why: NoRepair) -> Unsatisfiable:
     root = diagnosis.root
-    fixes = (Fix(root.fix, root.command),) if root and root.fix and root.command != _own(diagnosis) else ()
+    commands = (verdict.command or "" for verdict in diagnosis.problems)
+    own = next((command for command in commands if "--fix" in command), "")
+    fixes = (Fix(root.fix, root.command),) if root and root.fix and root.command != own else ()
     return Unsatisfiable(
         tr("{cause}: {reason}", cause=root.cause if root else "", reason=why.reason),
         code="not-repairable",
         because=(Because(root.read, root.id),) if root else (),
         fixes=fixes,
-    )
-
-
-def _own(diagnosis: Diagnosis) -> str:
-    return next(
-        (verdict.command or "" for verdict in diagnosis.problems if "--fix" in (verdict.command or "")), ""
     )
 
 
@@ -171,45 +157,27 @@ def _manager_of(findings: Findings) -> str:
     return "pip" if has_pip and torch is not None and torch.installer == "pip" else "uv"
 
 
-def _least(
-    repair: Repair,
-    examined: Examination,
-    manager: str,
-    options: RepairOptions,
-    environ: Mapping[str, str],
-) -> Plan:
+def _least(repair: Repair, examined: Examination, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
     """Return the plan of the first attempt that is not refused; raise the first refusal where all are."""
     refused: list[Unsatisfiable] = []
+    located, findings = examined.located, examined.findings
+    # the environment's own Python is among those that are found
+    folders = filter(None, (str(located.python.parent), environ.get("PATH", "")))
+    environ = {**environ, "PATH": os.pathsep.join(folders)}
+    options = replace(
+        options,
+        python=".".join((findings.python.version or "").split(".")[:2]),
+        cuda=repair.cuda,
+        manager=_manager_of(findings),
+        program=("gpuenv", "plan"),
+    )
     for attempt in repair.attempts:
-        plan_options = PlanOptions(
-            requirements=attempt,
-            python=_minor(examined.findings),
-            cuda=repair.cuda,
-            manager=manager,
-            mirrors=options.mirrors,
-            find_links=options.find_links,
-            offline=options.offline,
-            only_binary=options.only_binary,
-            program=("gpuenv", "plan"),
-        )
+        attempted = replace(options, requirements=attempt)
         try:
-            return make_plan(
-                plan_options, _with_its_python(examined, environ), target=str(examined.located.root)
-            )
+            return make_plan(attempted, environ, target=str(located.root))
         except Unsatisfiable as error:
             refused.append(error)
     raise refused[0]
-
-
-def _minor(findings: Findings) -> str:
-    version = findings.python.version or ""
-    return ".".join(version.split(".")[:2])
-
-
-def _with_its_python(examined: Examination, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables under which the environment's own Python is among those that are found."""
-    folders = (str(examined.located.python.parent), environ.get("PATH", ""))
-    return {**environ, "PATH": os.pathsep.join(folder for folder in folders if folder)}
 
 
 def apply_repair(
@@ -223,7 +191,7 @@ def apply_repair(
 ) -> Repaired:
     """Make the repair and look again; what did not help, failed or was interrupted is undone.
 
-    Raises InstallFailed (what was there before is back) and UsageError (another gpuenv is at work on it).
+    Raises InstallFailed (the previous packages were restored) and UsageError (another gpuenv works on it).
     """
     root = _root_of(examined)
     environment = place_at(root, environ)

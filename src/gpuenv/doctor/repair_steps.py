@@ -1,23 +1,138 @@
-"""The commands of a repair, and what the installer says they would change."""
+"""The least change that repairs an environment: what to plan, the commands, and what they would change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
+from gpuenv.doctor.checks import queries
+from gpuenv.doctor.checks.build import damaged
+from gpuenv.doctor.checks.install_commands import hindrance
+from gpuenv.doctor.checks.libraries import other_cuda_packages, wanted_cuda_packages
+from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
-from gpuenv.doctor.repair_choice import Repair
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager, pip, uv
 from gpuenv.installers.dry_run import PackageChange, parse_pip_report, parse_uv_changes
 from gpuenv.model.errors import Because, InstallFailed
 from gpuenv.model.findings import Findings
 from gpuenv.model.plan import Plan, Step
+from gpuenv.model.variant import Variant
 from gpuenv.process import subprocesses as process
+from gpuenv.resolution.request import COMPANIONS
 
+_OTHER_BUILD = ("D01", "D02", "D16", "D51")  # the variant is wrong, and another may be right
+_SAME_BUILD = ("D30", "D32", "D40", "D41", "D44")
 _DRY_LIMIT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What to plan: `attempts` are requests, the least change first; `cuda` restricts the variant.
+
+    `reinstall` are installed anew though the installer would see nothing to do, `remove` are taken out first.
+    `last_resort` are installed anew where nothing else is found to change.
+    """
+
+    attempts: tuple[tuple[str, ...], ...]
+    cuda: str
+    reinstall: tuple[str, ...]
+    remove: tuple[str, ...]
+    last_resort: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoRepair:
+    """Why packages of this environment can't repair it."""
+
+    reason: str
+
+
+def what_repairs(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
+    """Return what repairs the root cause of a diagnosis."""
+    root = diagnosis.root
+    if root is None:
+        return NoRepair(tr("no problem found"))
+    if root.id not in (*_OTHER_BUILD, *_SAME_BUILD):
+        return NoRepair(tr("no package of this environment can fix that"))
+    reason = hindrance(findings)
+    return NoRepair(reason) if reason else _repair(diagnosis, findings)
+
+
+def superseded(findings: Findings, variant: Variant) -> tuple[str, ...]:
+    """Return the libraries that the present torch brought for another generation of CUDA than `variant`'s.
+
+    They write the same files as those of the new generation (`libnccl.so.2`), so they must go first.
+    """
+    brought = {canonicalize_name(item.name) for item in wanted_cuda_packages(findings)}
+    if variant.cuda is None:
+        return ()
+    return tuple(
+        dist.name
+        for _, major, dist in queries.nvidia_dists(findings)
+        if major != variant.cuda.major and dist.name in brought
+    )
+
+
+def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
+    version = queries.torch_version(findings)
+    if version is None:
+        return NoRepair(tr("nothing records which torch was planned here"))
+    ids = {verdict.id for verdict in diagnosis.problems}
+    companions = tuple(name for name in COMPANIONS if queries.dist_of(findings, name))
+    extra = _wanted_numpy(diagnosis) if "D41" in ids else ()
+    variant = queries.variant_of(findings)
+    keeps = not ids & set(_OTHER_BUILD) and variant is not None and variant.is_known
+    return Repair(
+        attempts=tuple((torch, *companions, *extra) for torch in _torches(version, ids, findings)),
+        cuda=str(variant) if keeps else "auto",
+        reinstall=tuple(dict.fromkeys(_reinstalled(ids, findings))),
+        remove=other_cuda_packages(findings) if "D32" in ids else (),
+        last_resort=tuple(canonicalize_name(item.name) for item in wanted_cuda_packages(findings)),
+    )
+
+
+def _torches(version: Version, ids: set[str], findings: Findings) -> tuple[str, ...]:
+    """Return what to ask of torch: this release, its patch releases, then the direction that helps."""
+    public = Version(version.public)
+    near = f"{public.major}.{public.minor}"
+    same = (f"torch=={public}", f"torch=={near}.*")
+    if not ids & set(_OTHER_BUILD):
+        return same
+    newer = "D16" in ids and _needs_newer(findings)
+    return (*same, f"torch>{public}" if newer else f"torch<{public}", "torch")
+
+
+def _needs_newer(findings: Findings) -> bool:
+    architectures = findings.torch.architectures if findings.torch else ()
+    listed = [text.partition("_")[2].rstrip("af") for text in architectures]
+    newest = max((int(text) for text in listed if text.isdigit()), default=0)
+    gpus = queries.target_gpus(findings)
+    return any(gpu.capability.major * 10 + gpu.capability.minor > newest for gpu in gpus)
+
+
+def _wanted_numpy(diagnosis: Diagnosis) -> tuple[str, ...]:
+    needs = next(verdict.needs for verdict in diagnosis.problems if verdict.id == "D41")
+    return (needs,) if needs and needs.startswith("numpy") else ()
+
+
+def _reinstalled(ids: set[str], findings: Findings) -> list[str]:
+    names = list(damaged(findings)) if "D44" in ids else []
+    if "D44" in ids and findings.torch is None:
+        names.append("torch")
+    if "D32" in ids:
+        others = {name.rpartition("-cu")[0] for name in other_cuda_packages(findings)}
+        cuda = queries.cuda_of(findings)
+        names += [
+            dist.name
+            for _, major, dist in queries.nvidia_dists(findings)
+            if cuda and major == cuda.major and dist.name.rpartition("-cu")[0] in others
+        ]
+    return names
 
 
 def repair_steps(repair: Repair, plan: Plan, examined: Examination) -> tuple[Step, ...]:
@@ -25,21 +140,19 @@ def repair_steps(repair: Repair, plan: Plan, examined: Examination) -> tuple[Ste
     python = str(examined.located.python)
     checked = plan.checked.names if plan.checked else frozenset[str]()
     there = {dist.name for dist in examined.findings.dists}
-    packages = (
-        *plan.pins,
-        *plan.requirements,
-        *(constraint for constraint in plan.constraints if _name(constraint) in there),
-    )
+    constraints = (constraint for constraint in plan.constraints if _name(constraint) in there)
+    packages = (*plan.pins, *plan.requirements, *constraints)
     wanted = dict.fromkeys((*repair.reinstall, *_unseen(plan, examined.findings)))
     again = tuple(name for name in wanted if canonicalize_name(name) not in checked)
-    make = _pip_steps if plan.manager == "pip" else _uv_steps
-    return make(python, packages, again, repair.remove, plan)
-
-
-def _checked_steps(python: str, plan: Plan) -> tuple[Step, ...]:
-    """Return what puts the checked files of the torch stack in, before anything else is resolved."""
     module = pip if plan.manager == "pip" else uv
-    return (module.checked_step(plan.checked, python, anew=True),) if plan.checked else ()
+    steps = [module.checked_step(plan.checked, python, anew=True)] if plan.checked else []
+    steps += (_pip_steps if plan.manager == "pip" else _uv_steps)(python, packages, again, plan)
+    if repair.remove:
+        uninstall: tuple[str, ...] = ("uv", "pip", "uninstall", "--python", python)
+        if plan.manager == "pip":
+            uninstall = (python, "-I", "-m", "pip", "uninstall", "-y")
+        steps.insert(0, Step((*uninstall, *repair.remove), tr("remove what does not belong here")))
+    return tuple(steps)
 
 
 def _name(requirement: str) -> str:
@@ -60,40 +173,25 @@ def _unseen(plan: Plan, findings: Findings) -> tuple[str, ...]:
     )
 
 
-def _uv_steps(
-    python: str, packages: tuple[str, ...], again: tuple[str, ...], remove: tuple[str, ...], plan: Plan
-) -> tuple[Step, ...]:
+def _uv_steps(python: str, packages: tuple[str, ...], again: tuple[str, ...], plan: Plan) -> tuple[Step, ...]:
     options = tuple(word for name in again for word in ("--reinstall-package", name))
     argv = ("uv", "pip", "install", "--python", python, *options, *packages, *uv.source_options(plan.sources))
-    install = (*_checked_steps(python, plan), Step(argv, tr("install the builds that work here")))
-    if not remove:
-        return install
-    out = ("uv", "pip", "uninstall", "--python", python, *remove)
-    return (Step(out, tr("remove what does not belong here")), *install)
+    return (Step(argv, tr("install the builds that work here")),)
 
 
 def _pip_steps(
-    python: str, packages: tuple[str, ...], again: tuple[str, ...], remove: tuple[str, ...], plan: Plan
+    python: str, packages: tuple[str, ...], again: tuple[str, ...], plan: Plan
 ) -> tuple[Step, ...]:
     start, sources = (python, "-I", "-m", "pip", "install"), pip.source_options(plan.sources)
     install = Step((*start, *packages, *sources), tr("install the builds that work here"))
-    steps = [*_checked_steps(python, plan), install]
-    if remove:
-        out = (python, "-I", "-m", "pip", "uninstall", "-y", *remove)
-        steps.insert(0, Step(out, tr("remove what does not belong here")))
     pinned = tuple(next((package for package in packages if _name(package) == name), name) for name in again)
-    if pinned:
-        forced = (*start, "--force-reinstall", "--no-deps", *pinned, *sources)
-        steps.append(Step(forced, tr("reinstall packages that only appear intact")))
-    return tuple(steps)
+    forced = (*start, "--force-reinstall", "--no-deps", *pinned, *sources)
+    reinstall = Step(forced, tr("reinstall packages that only appear intact"))
+    return (install, reinstall) if pinned else (install,)
 
 
 def planned_changes(
-    repair: Repair,
-    steps: tuple[Step, ...],
-    plan: Plan,
-    examined: Examination,
-    environ: Mapping[str, str],
+    repair: Repair, steps: tuple[Step, ...], plan: Plan, examined: Examination, environ: Mapping[str, str]
 ) -> tuple[PackageChange, ...]:
     """Return what the installer says it would change, and what is taken out first; raise InstallFailed."""
     before = {dist.name: dist.version or "?" for dist in reversed(examined.findings.dists)}
@@ -107,10 +205,9 @@ def planned_changes(
 def _dry_run(
     step: Step, plan: Plan, before: dict[str, str], environ: Mapping[str, str]
 ) -> tuple[PackageChange, ...]:
-    manager = plan.manager
-    module = get_manager(manager)
+    module = get_manager(plan.manager)
     position = step.argv.index("install") + 1
-    words = ("--dry-run", "--quiet", "--report", "-") if manager == "pip" else ("--dry-run",)
+    words = ("--dry-run", "--quiet", "--report", "-") if plan.manager == "pip" else ("--dry-run",)
     argv = (*step.argv[:position], *words, *step.argv[position:])
     argv = (module.executables().get(argv[0], argv[0]), *argv[1:])
     done = process.run(argv, timeout_s=_DRY_LIMIT_S, environ=module.environment(environ, plan.sources))
@@ -121,6 +218,6 @@ def _dry_run(
             code="install-failed",
             because=(Because("\n".join(lines[-15:]) or done.error or "", argv[0]),),
         )
-    if manager == "pip":
+    if plan.manager == "pip":
         return parse_pip_report(done.stdout, before)
     return parse_uv_changes(done.stderr + "\n" + done.stdout)

@@ -23,8 +23,15 @@ from gpuenv.indexes.mirrors.lookup import host_of
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers import uv_failure
-from gpuenv.locks.hashes import NO_HASH, Hashes, Hashing, hashes_for, unlockable, with_hash
-from gpuenv.locks.official_urls import OfficialPlaces
+from gpuenv.locks.official_files import (
+    NO_HASH,
+    Hashes,
+    Hashing,
+    OfficialPlaces,
+    hashes_for,
+    unlockable,
+    with_hash,
+)
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources

@@ -15,9 +15,19 @@ from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.locks.files import Indexes, is_listed, line_of, listing_of, only_locked, with_index
 from gpuenv.locks.parse_pylock import UnfitError, select_files
-from gpuenv.locks.read import Lock, bad_lock, read_lock, with_needs
+from gpuenv.locks.read import (
+    Indexes,
+    Lock,
+    bad_lock,
+    is_listed,
+    line_of,
+    listing_of,
+    only_locked,
+    read_lock,
+    with_index,
+    with_needs,
+)
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.index import IndexConfiguration, Listing
 from gpuenv.model.locked import LockedFile

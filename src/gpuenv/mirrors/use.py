@@ -27,9 +27,16 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.mirrors import undo_journal as journal
-from gpuenv.mirrors.chosen_mirror import UseOptions, chosen_mirror
 from gpuenv.mirrors.precedence import precedence_warnings
-from gpuenv.mirrors.settings import FORMATS, TOOLS, carries, put_back, wanted_settings
+from gpuenv.mirrors.settings import (
+    FORMATS,
+    TOOLS,
+    UseOptions,
+    carries,
+    chosen_mirror,
+    put_back,
+    wanted_settings,
+)
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.mirror import Mirror, Tool
 from gpuenv.model.plan import PlanWarning

@@ -13,7 +13,7 @@ from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine
 from gpuenv.model.wheel import Platform
 
-_PLATFORMS: dict[tuple[str, str], Platform] = {
+PLATFORMS_BY_SYSTEM: dict[tuple[str, str], Platform] = {
     ("linux", "x86_64"): "linux-64",
     ("linux", "aarch64"): "linux-aarch64",
     ("windows", "x86_64"): "win-64",
@@ -127,7 +127,7 @@ def _common_platform(machines: tuple[Machine, ...]) -> Platform:
 def platform_of(machine: Machine) -> Platform:
     """Return the machine's platform; raise Refused where no CUDA builds of torch are published for it."""
     system = machine.system
-    name = _PLATFORMS.get((system.os, system.arch))
+    name = PLATFORMS_BY_SYSTEM.get((system.os, system.arch))
     if name is None:
         raise Unsatisfiable(
             tr("there are no CUDA builds of torch for {os} on {arch}", os=system.os, arch=system.arch),

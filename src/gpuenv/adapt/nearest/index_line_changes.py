@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.index_pages import is_page_of_torch, variant_of_page
@@ -50,22 +51,14 @@ def _channel(solution: Solution, lines: tuple[DeclaredRequirement, ...]) -> Iter
 
 
 def _of_torch(solution: Solution, lines: list[DeclaredRequirement]) -> Iterator[RequirementChange]:
-    pages = _pages(solution)
+    files = (item for item in solution.files if item.file.name in STACK)
+    pages = list(dict.fromkeys(item.listing.page for item in files if item.file.variant))  # not PyPI's
     kept = [line for line in lines if pages and _leads(line, solution)]
     gone = [line for line in lines if line not in kept and (not kept or variant_of_page(address_of(line)))]
     missing = [] if kept else pages
     reason = Because(tr("{build} is there", build=solution.candidate.label), solution.candidate.source)
-    for number, line in enumerate(gone):
-        page = missing[number] if number < len(missing) else None
+    for line, page in zip_longest(gone, missing):
         yield _change(line, page, reason if page else _misleads(solution))
-    for page in missing[len(gone) :]:
-        yield RequirementChange("index", None, None, _option(page), reason.text, reason.source)
-
-
-def _pages(solution: Solution) -> list[str]:
-    """The pages of the stack's files that PyPI does not have."""
-    files = (item for item in solution.files if item.file.name in STACK)
-    return list(dict.fromkeys(item.listing.page for item in files if item.file.variant))
 
 
 def _leads(line: DeclaredRequirement, solution: Solution) -> bool:
@@ -97,10 +90,7 @@ def _of_bound(
                 yield _change(line, None, _misleads(solution))
 
 
-def _change(line: DeclaredRequirement, page: str | None, because: Because) -> RequirementChange:
-    new = None if page is None else _option(page)
-    return RequirementChange("index", line, line.text.strip(), new, because.text, because.source)
-
-
-def _option(page: str) -> str:
-    return f"--find-links {shlex.quote(page)}"
+def _change(line: DeclaredRequirement | None, page: str | None, because: Because) -> RequirementChange:
+    old = line.text.strip() if line else None
+    new = None if page is None else f"--find-links {shlex.quote(page)}"
+    return RequirementChange("index", line, old, new, because.text, because.source)

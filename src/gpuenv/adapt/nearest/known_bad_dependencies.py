@@ -74,17 +74,11 @@ def _mended(row: KnownBad, situation: KnownBadFacts) -> ConflictingPin | None:
             wanted = situation.asked.get(name)
             if wanted is None or isinstance(bad, str) or not lies_within(wanted, bad):
                 continue
-            good = _constraint(name, row) or _opposite(bad)
+            named = (item for item in map(Requirement, row.constrain) if canonicalize_name(item.name) == name)
+            good = next((item.specifier for item in named), None) or _opposite(bad)
             if good is not None and not lies_within(good, bad):
                 return ConflictingPin(name, f"{name}{good}", row)
     return None
-
-
-def _constraint(name: str, row: KnownBad) -> SpecifierSet | None:
-    named = (Requirement(text) for text in row.constrain)
-    return next(
-        (requirement.specifier for requirement in named if canonicalize_name(requirement.name) == name), None
-    )
 
 
 def _opposite(bad: SpecifierSet) -> SpecifierSet | None:

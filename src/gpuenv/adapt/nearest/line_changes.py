@@ -7,24 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange
-from gpuenv.adapt.nearest.dependency_line_changes import other_changes
+from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
 from gpuenv.adapt.nearest.index_pages import variant_of_page
-from gpuenv.adapt.nearest.reasons import Reasons, of_variant
+from gpuenv.adapt.nearest.known_bad_dependencies import tightened
+from gpuenv.adapt.nearest.reasons import Reasons
 from gpuenv.adapt.nearest.request import Wishes, public, python_of, requirement_of, variant_in, wishes_for
 from gpuenv.adapt.nearest.resolves_to import is_condas, resolves_to
 from gpuenv.adapt.nearest.search import Nearest
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import KnownBad
+from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import COMPANIONS, STACK, admits
+from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import torch_bound as bound
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.rules.requested import version_of
@@ -68,10 +75,8 @@ class _Changing:
 
     def stack(self) -> Iterator[RequirementChange]:
         """Yield the changes of torch, its companions, and the projects bound to it."""
-        changes = [
-            *self._torch(),
-            *(change for item in self.choice.companions for change in self._companion(item)),
-        ]
+        companions = map(self._companion, self.choice.companions)
+        changes = [*self._torch(), *chain.from_iterable(companions)]
         if self._leaves_conda and changes:
             changes = [*changes, *self._left_behind({id(change.asked) for change in changes})]
             changes = [replace(change, pip=True) for change in changes]
@@ -80,7 +85,7 @@ class _Changing:
         for project in (item for item in self.nearest.given_up if item not in kept):
             because = self.reasons.for_gone(project, self.nearest.asked.request)
             for line in self.wishes.lines.get(project, ()):
-                yield _change(line, None, because)
+                yield changed_line(line, None, because)
 
     @property
     def _leaves_conda(self) -> bool:
@@ -99,10 +104,8 @@ class _Changing:
         for line in lines:
             yield self._changed(line, _pinned(line, new), because)
         if not lines and not self._of_conda_cuda():
-            hinted = (
-                declared for declared in self.left.asked if declared.project == "torch" and declared.hint
-            )
-            old = next((declared.requirement for declared in hinted), None)
+            hints = (item.requirement for item in self.left.asked if item.project == "torch" and item.hint)
+            old = next(hints, None)
             yield RequirementChange("torch", None, old, f"torch=={new}", because.text, because.source)
 
     def _torch_lines(self) -> tuple[DeclaredRequirement, ...]:
@@ -119,10 +122,8 @@ class _Changing:
 
     def _admits(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         requirement = requirement_of(line)
-        if requirement is None:
-            return False
         local = variant_in(line) if line.project in STACK else None
-        if local is not None and local != self.choice.candidate.variant:
+        if requirement is None or (local is not None and local != self.choice.candidate.variant):
             return False
         return admits(public(requirement.specifier), item.release)
 
@@ -132,10 +133,9 @@ class _Changing:
         failing = [line for line in lines if not self._admits(line, item) or self._is_unreached(line, item)]
         if not failing and (self._would_be_newer(item, lines) or self._is_one_of_many(item, lines)):
             failing = [line for line in lines if not line.constraint]
-        because = self.reasons.for_companion(project) if failing else None
-        for line in failing:
-            if because is not None:
-                yield self._changed(line, self._pinned_file(line, item), because)
+        if failing:
+            because = self.reasons.for_companion(project)
+            yield from (self._changed(line, self._pinned_file(line, item), because) for line in failing)
 
     def _is_unreached(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         """Whether a wheel bound to torch lies on a page that the files do not name."""
@@ -185,7 +185,7 @@ class _Changing:
                     yield self._changed(line, self._pinned_file(line, item), because)
 
     def _changed(self, line: DeclaredRequirement, new: str, because: Because) -> RequirementChange:
-        return replace(_change(line, new, because), pip=line.notation == "conda" and self._leaves_conda)
+        return replace(changed_line(line, new, because), pip=line.notation == "conda" and self._leaves_conda)
 
     def python(self) -> Iterator[RequirementChange]:
         """Yield the changes of the lines that ask for another Python."""
@@ -195,10 +195,9 @@ class _Changing:
             for line in self.wishes.lines.get("python", ())
             if (wanted := python_of(line)) is not None and not admitted((python,), wanted)
         ]
-        because = self.reasons.for_python() if lines else None
-        for line in lines:
-            if because is not None:
-                yield _change(line, python.short, because)
+        if lines:
+            because = self.reasons.for_python()
+            yield from (changed_line(line, python.short, because) for line in lines)
 
     def cuda(self, stack: tuple[RequirementChange, ...]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's lines that name another CUDA, or that nothing needs any more."""
@@ -206,23 +205,13 @@ class _Changing:
             return
         variant = self.choice.candidate.variant
         gone = self._leaves_conda and bool(stack)
-        lines = [
-            line
-            for line in self.wishes.lines.get("cuda", ())
-            if gone or (line.requirement is not None and variant_in(line) != variant)
-        ]
-        for line in lines:
+        for line in self.wishes.lines.get("cuda", ()):
             if gone:
                 text = tr("torch wheels bring the CUDA that they need")
-                yield _change(line, None, Because(text, _BY_PIP))
-            else:
-                because = self.reasons.for_variant()
-                yield _change(line, of_variant(variant), because)
-
-
-def _change(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:
-    old = line.requirement or line.text.strip()
-    return RequirementChange(line.project, line, old, new, because.text, because.source)
+                yield changed_line(line, None, Because(text, _BY_PIP))
+            elif line.requirement is not None and variant_in(line) != variant:
+                new = str(variant.cuda or variant)  # as conda names it: `11.3`, `cpu`
+                yield changed_line(line, new, self.reasons.for_variant())
 
 
 def _pinned(line: DeclaredRequirement, version: str) -> str:
@@ -238,3 +227,44 @@ def _named(line: DeclaredRequirement) -> str:
 def _marker(line: DeclaredRequirement) -> str:
     requirement = requirement_of(line)
     return f" ; {requirement.marker}" if requirement and requirement.marker else ""
+
+
+def other_changes(nearest: Nearest, solution: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
+    """Yield what known-bad combinations demand of other packages and the files do not keep already."""
+    demands = {pin.project: (Requirement(pin.text), pin.row) for pin in nearest.moved(solution)}
+    demands |= _constraints(nearest.question_for(solution), solution)
+    for project, (demand, row) in demands.items():
+        lines = wishes.lines.get(project, ())
+        if lines and (lies_within(wishes.of(project), demand.specifier) or not demand.specifier):
+            continue
+        yield from _tightened(project, demand, row, lines)
+
+
+def _constraints(question: ResolutionInput, solution: Solution) -> dict[str, tuple[Requirement, KnownBad]]:
+    """Return the constraints on what will be there, by project; what is added by one may call for another."""
+    rows: dict[str, tuple[Requirement, KnownBad]] = {}
+    while more := [
+        (Requirement(text), row)
+        for text, row in constraints_of(question, solution)
+        if canonicalize_name(Requirement(text).name) not in rows
+    ]:
+        for demand, row in more:
+            rows[canonicalize_name(demand.name)] = demand, row
+            if demand.name not in {requirement.name for requirement in question.request.others}:
+                question = question.with_request(question.request.with_requirement(str(demand)))
+    return rows
+
+
+def _tightened(
+    project: str, demand: Requirement, row: KnownBad, lines: tuple[DeclaredRequirement, ...]
+) -> Iterator[RequirementChange]:
+    because = Because(tr("without it: {effect}", effect=gettext(row.effect)), row.source)
+    if not lines:
+        yield RequirementChange(project, None, None, str(demand), because.text, because.source)
+    for line in lines:
+        requirement = requirement_of(line)
+        if requirement is None or requirement.url or (line.constraint and not requirement.specifier):
+            continue
+        if not lies_within(requirement.specifier, demand.specifier):
+            requirement.specifier = tightened(requirement.specifier, demand.specifier)
+            yield changed_line(line, str(requirement), because)

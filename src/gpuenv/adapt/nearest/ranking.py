@@ -6,9 +6,9 @@ equals what a plan would choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, islice, product
 
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -24,8 +24,9 @@ from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.request import COMPANIONS, admits
 from gpuenv.resolution.resolve import ResolutionInput
-from gpuenv.resolution.rules import companion, companion_failures
+from gpuenv.resolution.rules import companion
 from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules.companion_failures import CompanionMatch
 from gpuenv.resolution.rules.python import admitted, runs_on
 
 Move = tuple[int, int]  # how many projects move, and how many releases in all
@@ -43,12 +44,9 @@ class Nearness:
         self.question, self.left = question, project
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
-        self._matches: dict[
-            tuple[str, str, frozenset[str]], tuple[companion_failures.CompanionMatch, ...]
-        ] = {}
-        self._releases: dict[str, list[Version]] = {
-            "torch": sorted({*releases, *(candidate.torch for candidate in question.candidates)})
-        }
+        self._matches: dict[tuple[str, str, frozenset[str]], tuple[CompanionMatch, ...]] = {}
+        torches = {*releases, *(candidate.torch for candidate in question.candidates)}
+        self._releases: dict[str, list[Version]] = {"torch": sorted(torches)}
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
 
@@ -62,13 +60,7 @@ class Nearness:
 
     def ranked(self, solutions: Sequence[Solution]) -> tuple[Settled, ...]:
         """Return the choices, the nearest first, each with its nearest companions; `solutions` best first."""
-        settled = (
-            (item, position)
-            for position, solution in enumerate(solutions)
-            if (item := self._settled(solution))
-        )
-        ordered = sorted(settled, key=lambda pair: (self.rank(pair[0]), pair[1]))
-        return tuple(pair for pair, _ in ordered)
+        return tuple(sorted(filter(None, map(self._settled, solutions)), key=self.rank))
 
     def rank(self, settled: Settled) -> tuple[object, ...]:
         """Return how far a choice lies from what was left; the less the nearer."""
@@ -100,11 +92,8 @@ class Nearness:
         return self._leads[key]
 
     def _of(self, files: Sequence[IndexedFile], wishes: Wishes, projects: Sequence[str]) -> Move:
-        moves = [
-            self._move(str(item.file.name), item.release, wishes)
-            for item in files
-            if item.file.name in projects
-        ]
+        counted = (item for item in files if item.file.name in projects)
+        moves = [self._move(str(item.file.name), item.release, wishes) for item in counted]
         return sum(map(bool, moves)), sum(moves)
 
     def _move(self, project: str, release: Version, wishes: Wishes) -> int:
@@ -137,25 +126,17 @@ class Nearness:
 
     def _sets(
         self, solution: Solution, wishes: Wishes
-    ) -> Iterator[tuple[tuple[Move, Move], tuple[IndexedFile, ...]]]:
-        """Yield the sets of companions that fit, the nearest first, with how far each lies."""
+    ) -> list[tuple[tuple[Move, Move], tuple[IndexedFile, ...]]]:
+        """Return the sets of companions that fit, the nearest first, with how far each lies."""
         options = [self._options(match, solution.python, wishes) for match in self._matches_of(solution)]
-        sets = (tuple(items) for items in product(*options))
+        kinds = COMPANIONS, self.question.request.bound
         results = [
-            (
-                (
-                    self._of(indexed_files, wishes, COMPANIONS),
-                    self._of(indexed_files, wishes, self.question.request.bound),
-                ),
-                indexed_files,
-            )
-            for indexed_files, _ in zip(sets, range(_MOST_SETS), strict=False)
+            ((self._of(files, wishes, kinds[0]), self._of(files, wishes, kinds[1])), files)
+            for files in islice(product(*options), _MOST_SETS)
         ]
-        yield from sorted(results, key=lambda pair: pair[0])
+        return sorted(results, key=lambda pair: pair[0])
 
-    def _options(
-        self, match: companion_failures.CompanionMatch, python: PythonOffer, wishes: Wishes
-    ) -> list[IndexedFile]:
+    def _options(self, match: CompanionMatch, python: PythonOffer, wishes: Wishes) -> list[IndexedFile]:
         """Return a file of each release that fits, the nearest first; of bound projects the nearest."""
         files: dict[Version, IndexedFile] = {}
         for item in match.files:
@@ -164,23 +145,20 @@ class Nearness:
         near = sorted(files.values(), key=lambda item: self._move(match.project, item.release, wishes))
         return near if match.project in COMPANIONS else near[:1]
 
-    def _matches_of(self, solution: Solution) -> tuple[companion_failures.CompanionMatch, ...]:
+    def _matches_of(self, solution: Solution) -> tuple[CompanionMatch, ...]:
         """Return the files that go with a build, of the projects it has: markers leave some out."""
         candidate, question = solution.candidate, self._free
-        there = frozenset(str(item.file.name) for item in solution.companions)
-        if (candidate.label, candidate.kind, there) not in self._matches:
-            kept = tuple(
-                requirement
-                for requirement in question.request.requirements
-                if canonicalize_name(requirement.name) in there
-            )
+        names = frozenset(str(item.file.name) for item in solution.companions)
+        key = candidate.label, candidate.kind, names
+        if key not in self._matches:
+            requirements = question.request.requirements
+            kept = tuple(item for item in requirements if canonicalize_name(item.name) in names)
             request = replace(question.request, requirements=kept)
-            requested = (candidate, request, question.target, question.knowledge, question.available)
-            result = (companion.match(*requested), bound.match(*requested))
-            self._matches[candidate.label, candidate.kind, there] = tuple(
-                match for matches in result if isinstance(matches, tuple) for match in matches
-            )
-        return self._matches[candidate.label, candidate.kind, there]
+            facts = (candidate, request, question.target, question.knowledge, question.available)
+            results = (companion.match(*facts), bound.match(*facts))
+            matches = chain.from_iterable(result for result in results if isinstance(result, tuple))
+            self._matches[key] = tuple(matches)
+        return self._matches[key]
 
 
 def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> int:
@@ -198,9 +176,6 @@ def _of_python(python: PythonOffer, wanted: SpecifierSet | None) -> tuple[int, i
     offers = [PythonOffer(f"3.{minor}") for minor in range(_MINORS)]
     anchors = [offer.minor for offer in offers if admitted((offer,), wanted)]
     anchors = anchors or [(version.major, version.minor) for version in named_versions(wanted)]
-    far = min((_line(python.minor, anchor) for anchor in anchors), default=1)
-    return max(1, far), -python.minor[1]
-
-
-def _line(item: tuple[int, int], other: tuple[int, int]) -> int:
-    return abs((item[0] - other[0]) * _MINORS + item[1] - other[1])
+    major, minor = python.minor
+    far = min((abs((major - other[0]) * _MINORS + minor - other[1]) for other in anchors), default=1)
+    return max(1, far), -minor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
@@ -11,7 +12,6 @@ from gpuenv.adapt.nearest.request import Wishes
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
-from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.decision import RejectedCandidate, Solution
 from gpuenv.resolution.gpu_coverage import candidate_of, failures_on
@@ -44,30 +44,25 @@ class Reasons:
                 tr("none of the requested torch versions is compatible with the other requirements"),
                 "matrix torch.json",
             )
+        if "torch" in reason.text:
+            return reason
         named = f"torch {requested}" if (requested := _release_in(wanted)) else f"torch{wanted}"
-        return (
-            reason
-            if "torch" in reason.text
-            else replace(reason, text=tr("{torch}: {reason}", torch=named, reason=reason.text))
-        )
+        return replace(reason, text=tr("{torch}: {reason}", torch=named, reason=reason.text))
 
     def _unfit(self, wanted: SpecifierSet) -> Because | None:
         """Say why none of the known builds runs here, where the channel has none of that release."""
         target = self._question.target
         if any(admits(wanted, candidate.torch) for candidate in self._question.candidates):
             return None
-        builds = [
-            torch_build
-            for torch_build in self._known.builds_of(target.platform)
-            if torch_build.cuda and admits(wanted, torch_build.torch)
-        ]
+        builds = self._known.builds_of(target.platform)
         rejected = tuple(
-            RejectedCandidate(candidate_of(torch_build), failures_on(torch_build, target, self._known))
-            for torch_build in builds
+            RejectedCandidate(candidate_of(build), failures_on(build, target, self._known))
+            for build in builds
+            if build.cuda and admits(wanted, build.torch)
         )
         if not all(candidate.failures for candidate in rejected):
-            build = self._choice.candidate.label
-            text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=build)
+            label = self._choice.candidate.label
+            text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=label)
             return Because(text, self._choice.candidate.source)
         return _joined(explain_failures(rejected))
 
@@ -93,50 +88,33 @@ class Reasons:
     def for_python(self) -> Because:
         """Say why it can't be the Python asked for."""
         reason = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
-        return reason or Because(
-            tr("torch {torch} supports Python {python}", **self._facts()), self._choice.candidate.source
-        )
+        facts = {"torch": self._choice.candidate.torch, "python": self._choice.python.short}
+        text = tr("torch {torch} supports Python {python}", **facts)
+        return reason or Because(text, self._choice.candidate.source)
 
     def for_companion(self, project: str) -> Because:
         """Say which release of a companion goes with the torch."""
         torch = self._choice.candidate.torch
         pair = self._question.knowledge.companions(torch, project)
         release = next(item.release for item in self._choice.companions if item.file.name == project)
-        text = tr(
-            "torch {torch} is compatible with {project} {release}",
-            torch=torch,
-            project=project,
-            release=release,
-        )
+        facts = {"torch": torch, "project": project, "release": release}
         if pair is not None:
+            text = tr("torch {torch} is compatible with {project} {release}", **facts)
             return Because(text, f"matrix companions.json: {pair.source}")
-        text = tr(
-            "{project} {release} is built for {build}",
-            project=project,
-            release=release,
-            build=self._choice.candidate.label,
-        )
+        text = tr("{project} {release} is built for {build}", build=self._choice.candidate.label, **facts)
         return Because(text, "matrix ecosystem.json")
 
     def for_gone(self, project: str, requested: Request) -> Because:
         """Say why a project goes with nothing that runs here, by what is wrong beside this choice."""
         candidate, question = self._choice.candidate, self._question
-        request = replace(
-            requested,
-            requirements=tuple(
-                requirement for requirement in requested.requirements if requirement.name == project
-            ),
-        )
+        own = tuple(item for item in requested.requirements if item.name == project)
+        request = with_others_free(replace(requested, requirements=own))
         rule = companion.match if project in COMPANIONS else bound.match
-        result = rule(
-            candidate, with_others_free(request), question.target, question.knowledge, question.available
-        )
+        result = rule(candidate, request, question.target, question.knowledge, question.available)
         if isinstance(result, Failure):
             return Because(result.detail, result.source)
-        return Because(
-            tr("nothing that runs here is compatible with {project}", project=project),
-            "matrix companions.json",
-        )
+        text = tr("nothing that runs here is compatible with {project}", project=project)
+        return Because(text, "matrix companions.json")
 
     def _fixed(self, *, companions: bool = False) -> Request:
         """The request with torch, and its companions, as they were chosen."""
@@ -144,7 +122,8 @@ class Reasons:
         for item in self._choice.companions if companions else ():
             if item.file.name in COMPANIONS:
                 request = _with(request, str(item.file.name), SpecifierSet(f"=={item.release}"))
-        return request if companions else replace(request, python=_exactly(self._choice))
+        python = SpecifierSet(f"=={self._choice.python.short}.*")
+        return request if companions else replace(request, python=python)
 
     def _refused(self, request: Request) -> Because | None:
         question = self._question.with_request(request)
@@ -154,9 +133,6 @@ class Reasons:
         rejected = asked_for(decision.rejected)
         return _joined(explain_failures(rejected) if rejected else no_such_release(question))
 
-    def _facts(self) -> dict[str, object]:
-        return {"torch": self._choice.candidate.torch, "python": self._choice.python.short}
-
 
 def _release_in(wanted: SpecifierSet) -> str | None:
     """Return the release of `==1.4.0`, conda's `==1.4.0.*` too; None for a range."""
@@ -165,19 +141,13 @@ def _release_in(wanted: SpecifierSet) -> str | None:
     return only[0].version.removesuffix(".*") if is_pin else None
 
 
-def _exactly(solution: Solution) -> SpecifierSet:
-    return SpecifierSet(f"=={solution.python.short}.*")
-
-
 def _with(request: Request, project: str, wanted: SpecifierSet) -> Request:
     """Return the request with another specifier of a project; markers and extras stay."""
-    changed = []
-    for requirement in request.requirements:
-        copy = type(requirement)(str(requirement))
-        if requirement.name == project:
+    copies = tuple(Requirement(str(requirement)) for requirement in request.requirements)
+    for copy in copies:
+        if copy.name == project:
             copy.specifier = wanted
-        changed.append(copy)
-    return replace(request, requirements=tuple(changed))
+    return replace(request, requirements=copies)
 
 
 def _joined(because: tuple[Because, ...]) -> Because | None:
@@ -186,8 +156,3 @@ def _joined(because: tuple[Because, ...]) -> Because | None:
     texts = dict.fromkeys(reason.text for reason in because)
     sources = dict.fromkeys(reason.source for reason in because)
     return Because("; ".join(texts), "; ".join(sources))
-
-
-def of_variant(variant: Variant) -> str:
-    """Return a variant as a line of conda's names it: `11.3`, `cpu`."""
-    return str(variant.cuda) if variant.cuda else str(variant)

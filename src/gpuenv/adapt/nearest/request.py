@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from urllib.parse import unquote
 
 from packaging.markers import UndefinedEnvironmentName
@@ -12,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.adapt.model import DeclaredRequirement, Project
+from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, Project
 from gpuenv.adapt.nearest.index_pages import variant_of_page
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -24,8 +27,6 @@ from gpuenv.resolution.request import STACK, Request, parse_python
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_wheel_name
-
-NO_PROJECTS = ("python", "cuda", "index")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +75,9 @@ def requirement_of(declared: DeclaredRequirement) -> Requirement | None:
 
 def _version_in(url: str) -> SpecifierSet:
     """Read `…/torch-1.11.0%2Bcu113-cp38-cp38-linux_x86_64.whl` as `==1.11.0+cu113`."""
+    filename = unquote(url).partition("#")[0].rpartition("/")[2]
     try:
-        _, version, _, _ = parse_wheel_filename(
-            check_wheel_name(unquote(url).partition("#")[0].rpartition("/")[2])
-        )
+        _, version, _, _ = parse_wheel_filename(check_wheel_name(filename))
     except ValueError:
         return SpecifierSet()
     return SpecifierSet(f"=={version}")
@@ -142,29 +142,20 @@ def _counts(declared: DeclaredRequirement, environment: dict[str, str]) -> bool:
 
 
 def _joined(counting: list[DeclaredRequirement], *, hint: bool) -> dict[str, SpecifierSet]:
-    specifiers: dict[str, SpecifierSet] = {}
+    specifiers: defaultdict[str, SpecifierSet] = defaultdict(SpecifierSet)
     for declared in counting:
         requirement = requirement_of(declared)
         if declared.hint == hint and requirement is not None:
-            specifiers[declared.project] = specifiers.get(declared.project, SpecifierSet()) & public(
-                requirement.specifier
-            )
-    return specifiers
+            specifiers[declared.project] &= public(requirement.specifier)
+    return dict(specifiers)
 
 
 def _python(counting: list[DeclaredRequirement]) -> SpecifierSet | None:
     for hint in (False, True):
-        specifiers = [
-            wanted
-            for declared in counting
-            if declared.project == "python" and declared.hint == hint
-            if (wanted := python_of(declared)) is not None
-        ]
+        lines = (item for item in counting if item.project == "python" and item.hint == hint)
+        specifiers = [wanted for wanted in map(python_of, lines) if wanted is not None]
         if specifiers:
-            wanted = specifiers[0]
-            for other in specifiers[1:]:
-                wanted &= other
-            return wanted
+            return reduce(and_, specifiers)
     return None
 
 
@@ -173,23 +164,11 @@ def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | No
 
     pip's torch brings its own CUDA, whatever conda brings beside it.
     """
-    order: tuple[str, ...] = (*STACK, "cuda", "index")
-    if (
-        any(
-            declared.project == "torch" and declared.notation == "pip" and not declared.hint
-            for declared in counting
-        )
-        and not hint
-    ):
-        order = (*STACK, "index")
-    named = [
-        (order.index(declared.project), variant)
-        for declared in counting
-        if declared.hint == hint
-        and declared.project in order
-        and (variant := variant_in(declared)) is not None
-    ]
-    return min(named, key=lambda pair: pair[0])[1] if named else None
+    own = [item for item in counting if item.hint == hint]
+    by_pip = not hint and any(item.project == "torch" and item.notation == "pip" for item in own)
+    order = (*STACK, "index") if by_pip else (*STACK, "cuda", "index")
+    variants = (variant_in(item) for project in order for item in own if item.project == project)
+    return next((variant for variant in variants if variant is not None), None)
 
 
 # the request
@@ -215,22 +194,15 @@ def request_of(project: Project, base: Request) -> Request:
 def _requirements(project: Project) -> Iterator[Requirement]:
     for declared in project.asked:
         requirement = requirement_of(declared)
-        if (
-            requirement is not None
-            and not declared.constraint
-            and (not declared.hint or _fills(declared, project))
-        ):
+        counts = not declared.constraint and (not declared.hint or _fills(declared, project))
+        if requirement is not None and counts:
             requirement.name = declared.project
             yield requirement
 
 
 def _fills(hint: DeclaredRequirement, project: Project) -> bool:
     """Whether a README's word adds a project: where there are no files, or they leave the torch stack out."""
-    named = {
-        declared.project
-        for declared in project.asked
-        if not declared.hint and declared.project not in NO_PROJECTS
-    }
+    named = {item.project for item in project.asked if not item.hint} - set(NO_PROJECTS)
     return not named or (hint.project in STACK and "torch" not in named and hint.project not in named)
 
 
@@ -246,37 +218,28 @@ def _refuse_contradiction(adapted_project: Project) -> None:
         pins: dict[Version, DeclaredRequirement] = {}
         for declared in adapted_project.asked:
             release = exact_release(declared) if declared.project == project and not declared.hint else None
-            if release is not None and _has_no_marker(declared):
+            requirement = requirement_of(declared)
+            if release is not None and requirement is not None and requirement.marker is None:
                 pins.setdefault(release, declared)
         if len(pins) > 1:
             raise UsageError(
                 tr("{project} is required in different releases", project=project),
                 code="asked-twice",
-                because=tuple(
-                    Because(_place(requirement), requirement.file) for requirement in pins.values()
-                ),
+                because=tuple(map(_place, pins.values())),
                 fixes=(Fix(tr("remove one of them, or name the file to use")),),
             )
 
 
-def _place(declared: DeclaredRequirement) -> str:
-    return tr(
-        "{place} requires `{text}`", place=f"{declared.file}:{declared.line}", text=declared.text.strip()
-    )
-
-
-def _has_no_marker(declared: DeclaredRequirement) -> bool:
-    requirement = requirement_of(declared)
-    return requirement is not None and requirement.marker is None
+def _place(declared: DeclaredRequirement) -> Because:
+    place, text = f"{declared.file}:{declared.line}", declared.text.strip()
+    return Because(tr("{place} requires `{text}`", place=place, text=text), declared.file)
 
 
 def exact_release(declared: DeclaredRequirement) -> Version | None:
     """Return the one release that a line asks for, without its local part; None for a range."""
     requirement = requirement_of(declared)
-    pinned = (
-        item for item in (requirement.specifier if requirement else ()) if item.operator in ("==", "===")
-    )
-    specifier = next(pinned, None)
+    specifiers = requirement.specifier if requirement else ()
+    specifier = next((item for item in specifiers if item.operator in ("==", "===")), None)
     try:
         return release_of(Version(specifier.version)) if specifier else None
     except InvalidVersion:  # `==1.7.*`, and what follows `===`

@@ -9,8 +9,8 @@ from dataclasses import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
-from gpuenv.adapt.nearest.request import NO_PROJECTS, Wishes, requirement_of
+from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
+from gpuenv.adapt.nearest.request import Wishes, requirement_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
 from gpuenv.resolution.request import STACK, admits
@@ -39,7 +39,7 @@ def moved_changes(
         if known is not None:
             changes[changes.index(known)] = replace(known, new=str(requirement))
         else:
-            changes.append(_change(line, str(requirement), because))
+            changes.append(changed_line(line, str(requirement), because))
     return tuple(changes)
 
 
@@ -49,7 +49,7 @@ def removed_changes(
     """Return the changes with the removal of a project's lines."""
     lines = wishes.lines.get(project, ())
     there = {id(change.asked) for change in changes}
-    return (*changes, *(_change(line, None, because) for line in lines if id(line) not in there))
+    return (*changes, *(changed_line(line, None, because) for line in lines if id(line) not in there))
 
 
 def freed_of_builds(
@@ -63,20 +63,21 @@ def freed_of_builds(
     An export names what was solved for its one Python: for another one the releases are the least. `limits`
     are what is known to fail from some release on.
     """
-    there = {id(change.asked) for change in result}
+    changed = {id(change.asked) for change in result}
     exported = [declared for lines in wishes.lines.values() for declared in lines if _has_build(declared)]
     wanted = f"py{python.replace('.', '')}"
-    foreign = {built for declared in exported if (built := _python_of_build(declared)) not in (None, wanted)}
+    tags = (_python_of_build(declared) for declared in exported)
+    foreign = sorted({f"{tag[2]}.{tag[3:]}" for tag in tags if tag not in (None, wanted)})
     if not foreign:
         return result
-    text = tr("it was solved for Python {version}", version=", ".join(sorted(map(_said, foreign))))
+    text = tr("it was solved for Python {version}", version=", ".join(foreign))
     changes = list(result)
     for line in exported:
         requirement = requirement_of(line)
-        if id(line) not in there and requirement is not None and _python_of_build(line) != wanted:
+        if id(line) not in changed and requirement is not None and _python_of_build(line) != wanted:
             least = SpecifierSet(str(requirement.specifier).replace("==", ">=", 1))
             requirement.specifier = least & limits.get(line.project, SpecifierSet())
-            changes.append(_change(line, str(requirement), Because(text, line.text.strip())))
+            changes.append(changed_line(line, str(requirement), Because(text, line.text.strip())))
     return tuple(changes)
 
 
@@ -94,23 +95,10 @@ def _python_of_build(line: DeclaredRequirement) -> str | None:
     return match[1] if match else None
 
 
-def _said(tag: str | None) -> str:
-    return f"{tag[2]}.{tag[3:]}" if tag else ""
-
-
-def _change(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:
-    return RequirementChange(
-        line.project, line, line.requirement or line.text.strip(), new, because.text, because.source
-    )
-
-
 def widened(specifiers: SpecifierSet, version: Version) -> SpecifierSet:
     """Return the least wider specifier that admits a version: a pin moves, a range reaches as far as it."""
-    lower = [
-        item
-        for item in specifiers
-        if item.operator in (">", ">=") and admits(SpecifierSet(str(item)), version)
-    ]
+    bounds = (item for item in specifiers if item.operator in (">", ">="))
+    lower = [item for item in bounds if admits(SpecifierSet(str(item)), version)]
     upper = [item for item in specifiers if item.operator in ("<", "<=")]
     if lower and upper and len(specifiers) == len(lower) + len(upper):
         return SpecifierSet(",".join([*map(str, lower), f"<={version}"]))
@@ -120,9 +108,8 @@ def widened(specifiers: SpecifierSet, version: Version) -> SpecifierSet:
 def why_moved(project: str, old: str, message: str, demands: Iterable[str], python: str) -> str:
     """Return why a project can't stay as it was asked for, from uv's words about it put back alone."""
     name = f"{project} {old}".strip()
-    about = [
-        item for item in re.split(r",? (?:and|we can conclude that) |\. ", message) if _names(project, item)
-    ]
+    named = re.compile(rf"(?<![\w.-]){re.escape(project)}(?![\w-])")
+    about = list(filter(named.search, re.split(r",? (?:and|we can conclude that) |\. ", message)))
     if any(map(_NO_WHEEL.search, about)):
         return tr("{package} has no wheel for Python {python}", package=name, python=python)
     if _OTHER_PYTHON.search(message) and any(f"{project}==" in item and "Python" in item for item in about):
@@ -131,7 +118,3 @@ def why_moved(project: str, old: str, message: str, demands: Iterable[str], pyth
         return tr("{package} is not on the index", package=name)
     text = "; ".join(dict.fromkeys(demands))
     return text or message[:_LONGEST]
-
-
-def _names(project: str, words: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(project)}(?![\w-])", words) is not None

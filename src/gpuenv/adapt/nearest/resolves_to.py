@@ -76,22 +76,15 @@ def _taken(solution: Solution, wishes: Wishes, question: ResolutionInput) -> Ver
     offers = python.admitted(question.pythons, wishes.python)
     if solution.python not in offers:
         offers = (solution.python,)
+    candidate = solution.candidate
     releases = (
         other.torch
         for other in question.candidates
-        if _may_be_taken(other, solution.candidate, wishes)
-        and _goes_with_pins(other.torch, solution, wishes, question)
-        and _has_file(other, offers, question)
+        if other.kind == candidate.kind and (other.kind == "pypi" or other.variant == candidate.variant)
+        if admits(wishes.of("torch"), other.torch)
+        if _goes_with_pins(other.torch, solution, wishes, question) and _has_file(other, offers, question)
     )
     return max(releases, default=None)
-
-
-def _may_be_taken(other: Candidate, candidate: Candidate, wishes: Wishes) -> bool:
-    return (
-        other.kind == candidate.kind
-        and (other.kind == "pypi" or other.variant == candidate.variant)
-        and admits(wishes.of("torch"), other.torch)
-    )
 
 
 def _has_file(candidate: Candidate, offers: tuple[PythonOffer, ...], question: ResolutionInput) -> bool:

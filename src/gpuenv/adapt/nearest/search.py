@@ -11,13 +11,10 @@ from packaging.version import Version
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.known_bad_dependencies import ConflictingPin, Settled, with_others_free
 from gpuenv.adapt.nearest.ranking import Nearness
-from gpuenv.adapt.nearest.request import request_of
 from gpuenv.model.index import Listing
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.resolve import ResolutionInput, decide
-
-__all__ = ["Nearest", "find_nearest", "request_of"]
 
 _MOST_GIVEN_UP = 2  # together: of several that do not go along each is found alone
 

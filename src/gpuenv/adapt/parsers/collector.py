@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Notation
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.bounds import check_bounds
 
 _SHOWN = 80  # characters of a line that a warning repeats
 _MOST = 20_000  # places: more than any file of a person's has
-
 MoreKind = Literal["requirements", "constraints", "project"]
+_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,14 @@ class Collector:
         except ValueError as error:
             raise ValueError(tr("line {number}: {reason}", number=self.line(at), reason=error)) from None
 
+    def quoted(self, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the two places if `value` stands between them; warn where it is escaped or parted."""
+        if self.file.text[start:end] == value:
+            yield start, end
+        else:
+            template = N_("`{text}` is written in a way that cannot be changed, and is left unchanged")
+            self.tell(start, tr(template, text=shown(value)))
+
     def follow(self, path: str, kind: MoreKind, at: int) -> None:
         """Note another file that the one at hand names."""
         self.more.append(More(path, kind, self.line(at)))
@@ -99,8 +109,38 @@ class Collector:
         return ParsedFile(tuple(declarations), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
 
 
+def not_understood(text: str) -> str:
+    """Return the warning about text of a file that is passed over."""
+    return tr("`{text}` is not understood and is left unchanged", text=shown(text))
+
+
 def shown(text: str) -> str:
     """Return text of a file as a message may repeat it: short, printable, without a password."""
     short = redact_credentials(text[: 4 * _SHOWN])
     short = short if len(short) <= _SHOWN else f"{short[:_SHOWN]}…"
     return "".join(item if item.isprintable() else "�" for item in short)
+
+
+def decode_left(content: bytes) -> str:
+    """Decode UTF-8, or UTF-16 as PowerShell's `>` writes it, its mark kept; raise ValueError for no text.
+
+    Bytes that are no UTF-8 (latin-1 in a comment) become surrogates, by which `encode_left` restores them.
+    """
+    encoding = _encoding(content)
+    try:
+        text = content.decode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+    except UnicodeDecodeError:
+        raise ValueError(tr("it is not a text file")) from None
+    if "\0" in text:
+        raise ValueError(tr("it is not a text file"))
+    return text
+
+
+def encode_left(text: str, like: bytes) -> bytes:
+    """Encode a text as the bytes it came from were."""
+    encoding = _encoding(like)
+    return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")
+
+
+def _encoding(content: bytes) -> str:
+    return next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")

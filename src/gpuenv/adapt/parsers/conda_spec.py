@@ -5,8 +5,7 @@ from __future__ import annotations
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.parsers.collector import Collector, shown
-from gpuenv.i18n.messages import tr
+from gpuenv.adapt.parsers.collector import Collector, not_understood
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.resolution.conda.environment_yml import (
     CUDA_FEATURE,
@@ -18,7 +17,6 @@ from gpuenv.resolution.conda.environment_yml import (
 from gpuenv.resolution.request import STACK
 
 _CHOOSING = WITH_TORCH - {"libtorch", "torchtriton"}
-_SILENT = ("pip",)
 
 
 def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
@@ -27,7 +25,7 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
     try:
         spec = parse_match_spec(text)
     except ValueError:
-        collector.tell(start, _unknown(text))
+        collector.tell(start, not_understood(text))
         return
     own = spec.name.startswith("_")  # conda's alone: no name of PyPI's begins so
     project = spec.name if own else TORCH_NAMES.get(spec.name, canonicalize_name(spec.name))
@@ -35,17 +33,13 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
         project, requirement = "cuda", cuda_wish(spec)
     elif spec.name == "python":
         requirement = _specifier(spec)
-    elif spec.name in _SILENT:
+    elif spec.name == "pip":
         return
     else:
         requirement = _requirement(project, spec)
     if requirement is None and spec.name != "pytorch-mutex" and not own:
-        collector.tell(start, _unknown(text))
+        collector.tell(start, not_understood(text))
     collector.take(project, requirement, start, end, "conda")
-
-
-def _unknown(text: str) -> str:
-    return tr("`{text}` is not understood and is left unchanged", text=shown(text))
 
 
 def _specifier(spec: MatchSpec) -> str | None:
@@ -61,13 +55,8 @@ def _requirement(project: str, spec: MatchSpec) -> str | None:
     if specifier is None:
         return None
     wish = "cpu" if spec.name == "pytorch-cpu" else cuda_in_build(spec.build)
-    if (
-        project in STACK
-        and wish
-        and specifier.startswith("==")
-        and "," not in specifier
-        and "*" not in specifier
-    ):
+    exact = specifier.startswith("==") and "," not in specifier and "*" not in specifier
+    if project in STACK and wish and exact:
         specifier += "+cpu" if wish == "cpu" else f"+cu{wish.replace('.', '')}"
     try:
         return str(Requirement(f"{project}{specifier}"))

@@ -83,10 +83,9 @@ def _read_dependency(collector: Collector, node: Any, platform: Platform) -> Non
         return
     entries = dict(_entries(node)) if node.id == "mapping" else {}
     if set(entries) != {"pip"}:
-        text = collector.file.text[_at(collector, node.start_mark) :].partition("\n")[0]
-        collector.tell(
-            _at(collector, node.start_mark), tr("`{text}` is not a valid dependency", text=shown(text))
-        )
+        start = _at(collector, node.start_mark)
+        text = collector.file.text[start:].partition("\n")[0]
+        collector.tell(start, tr("`{text}` is not a valid dependency", text=shown(text)))
         return
     for item in _items(entries["pip"], "pip"):
         if item.id == "scalar" and _is_selected(collector, item, platform):
@@ -116,11 +115,4 @@ def _place(collector: Collector, node: Any) -> Iterator[tuple[int, int]]:
     start, end = _at(collector, node.start_mark), _at(collector, node.end_mark)
     if node.style in ("'", '"'):
         start, end = start + 1, end - 1
-    if collector.file.text[start:end] == node.value:
-        yield start, end
-    else:
-        text = tr(
-            "`{text}` is written in a way that cannot be changed, and is left unchanged",
-            text=shown(node.value),
-        )
-        collector.tell(start, text)
+    yield from collector.quoted(node.value, start, end)

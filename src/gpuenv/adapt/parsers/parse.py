@@ -8,8 +8,7 @@ from gpuenv.adapt.parsers.environment_yml import read_environment
 from gpuenv.adapt.parsers.pyproject import read_pyproject
 from gpuenv.adapt.parsers.readme import read_readme
 from gpuenv.adapt.parsers.requirements_txt import read_requirements
-from gpuenv.adapt.parsers.setup_cfg import read_setup_cfg
-from gpuenv.adapt.parsers.setup_py import read_setup
+from gpuenv.adapt.parsers.setuptools import read_setup, read_setup_cfg
 from gpuenv.model.wheel import Platform
 
 

@@ -14,20 +14,20 @@ https://python-poetry.org/docs/dependency-specification/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
-from gpuenv.adapt.parsers.pip_requirement import read_pip
-from gpuenv.adapt.parsers.poetry import specifier_of
-from gpuenv.adapt.parsers.requirements_txt import take_requirement
+from gpuenv.adapt.parsers.collector import Collector, ParsedFile, not_understood, shown
+from gpuenv.adapt.parsers.requirements_txt import read_pip, take_requirement
 from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_places, value_at
 from gpuenv.i18n.foreign_messages import translate_foreign
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.resolution.request import STACK
 from gpuenv.untrusted.documents import load_toml
 
@@ -40,6 +40,8 @@ _LEFT_ALONE: tuple[Key, ...] = (
 )
 _INDEXES: tuple[Key, ...] = (("tool", "uv", "index"), ("tool", "poetry", "source"))
 _SOURCES: Key = ("tool", "uv", "sources")
+_BOUND = re.compile(r"(?P<kind>[\^~])\s*(?P<release>\d{1,9}(?:\.\d{1,9}){0,4})(?P<rest>[^\s,]*)")
+_EXACT = re.compile(r"v?(?P<version>\d[^\s,<>=!~]*)")
 
 
 def read_pyproject(file: DependencyFile) -> ParsedFile:
@@ -74,24 +76,18 @@ class _Reader:
     def _string(self, key: Key) -> Iterator[tuple[int, int, str]]:
         """Yield where a string stands within its quotes; nothing for none, or for one with escapes."""
         value, span = value_at(self.document, key), self.places.get(key)
-        if not isinstance(value, str) or span is None:
-            return
-        if self.found.file.text[span.start + 1 : span.end - 1] == value:
-            yield span.start + 1, span.end - 1, value
-        else:
-            message = tr(
-                "`{text}` is written in a way that cannot be changed, and is left unchanged",
-                text=shown(value),
-            )
-            self.found.tell(span.start, message)
+        if isinstance(value, str) and span is not None:
+            for start, end in self.found.quoted(value, span.start + 1, span.end - 1):
+                yield start, end, value
 
     def _poetry(self) -> None:
-        wanted = value_at(self.document, _POETRY)
-        for name, said in wanted.items() if isinstance(wanted, dict) else ():
-            several = said if isinstance(said, list) else [None]
-            for count in range(len(several)):
-                key: Key = (*_POETRY, name, count) if isinstance(said, list) else (*_POETRY, name)
-                self._poetry_dependency(name, key)
+        dependencies = value_at(self.document, _POETRY)
+        for name, value in dependencies.items() if isinstance(dependencies, dict) else ():
+            if isinstance(value, list):
+                for number in range(len(value)):
+                    self._poetry_dependency(name, (*_POETRY, name, number))
+            else:
+                self._poetry_dependency(name, (*_POETRY, name))
 
     def _poetry_dependency(self, name: str, key: Key) -> None:
         said = value_at(self.document, key)
@@ -116,9 +112,8 @@ class _Reader:
             self.found.take(project, requirement, start, end, "poetry")
             if project in STACK and isinstance(table.get("source"), str):
                 source = shown(table["source"])
-                self.found.tell(
-                    start, tr("{project} comes from the source `{name}`", project=project, name=source)
-                )
+                message = tr("{project} comes from the source `{name}`", project=project, name=source)
+                self.found.tell(start, message)
 
     def _poetry_address(self, name: str, key: Key, address: str) -> None:
         span = self.places.get(key)
@@ -128,8 +123,7 @@ class _Reader:
 
     def _not_understood(self, span: TomlSpan, name: str) -> None:
         text = f"{name} = {self.found.file.text[span.start : span.end]}"
-        message = tr("`{text}` is not understood and is left unchanged", text=shown(text))
-        self.found.tell(span.start, message)
+        self.found.tell(span.start, not_understood(text))
 
     def _indexes(self) -> None:
         for key in _INDEXES:
@@ -140,14 +134,10 @@ class _Reader:
         sources = value_at(self.document, _SOURCES)
         for name in sources if isinstance(sources, dict) else ():
             if canonicalize_name(name) in STACK:
-                message = tr(
-                    "`{table}` sets where {project} comes from", table="tool.uv.sources", project=name
-                )
-                self.found.tell(self._source_place(name), message)
-
-    def _source_place(self, name: str) -> int:
-        keys = ((*_SOURCES, name), (*_SOURCES, name, "index"), (*_SOURCES, name, 0))
-        return next((self.places[key].start for key in keys if key in self.places), 0)
+                keys = ((*_SOURCES, name), (*_SOURCES, name, "index"), (*_SOURCES, name, 0))
+                place = next((self.places[key].start for key in keys if key in self.places), 0)
+                template = N_("`{table}` sets where {project} comes from")
+                self.found.tell(place, tr(template, table="tool.uv.sources", project=name))
 
 
 def _requirement(project: str, specifier: str, table: dict[str, Any]) -> str | None:
@@ -160,3 +150,32 @@ def _requirement(project: str, specifier: str, table: dict[str, Any]) -> str | N
         return str(Requirement(f"{text}; {marker}" if isinstance(marker, str) and marker else text))
     except InvalidRequirement:
         return None
+
+
+def specifier_of(text: str) -> str | None:
+    """Return `^1.7.1` as `>=1.7.1,<2`, `~1.7` as `>=1.7,<1.8`, `1.7.1` as `==1.7.1`; None where it can't be.
+
+    Empty for any version.
+    """
+    clauses = [_clause(part.strip()) for part in re.split(r",|(?<=[\w*])\s+(?=[<>=!~^])", text.strip())]
+    try:
+        return str(SpecifierSet(",".join(filter(None, clauses))))
+    except InvalidSpecifier:  # `^1 || ^2` among others
+        return None
+
+
+def _clause(text: str) -> str:
+    bound, exact = _BOUND.fullmatch(text), _EXACT.fullmatch(text)
+    if text in ("", "*"):
+        return ""
+    if bound:
+        parts = [int(part) for part in bound["release"].split(".")]
+        if (
+            bound["kind"] == "^"
+        ):  # up to the first number that is not zero: ^1.2.3 to 2, ^0.2.3 to 0.3, ^0 to 1
+            position = next((offset for offset, part in enumerate(parts) if part), len(parts) - 1)
+        else:
+            position = min(1, len(parts) - 1)
+        upper = [*parts[:position], parts[position] + 1]
+        return f">={bound['release']}{bound['rest']},<{'.'.join(map(str, upper))}"
+    return f"=={exact['version']}" if exact else text

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
-from gpuenv.adapt.parsers.pip_requirement import read_pip
-from gpuenv.i18n.messages import tr
+from gpuenv.adapt.parsers.requirements_txt import read_pip
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.resolution.request import STACK
 
 _COMMAND = re.compile(
@@ -24,22 +24,13 @@ _ENDS = re.compile(r"`|&&|\|\||[;|](?=\s|$)|\s#|<br|</|\)\s*[.,]")
 _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
 _PIP_INDEXES = ("-f", "--find-links", "-i", "--index-url", "--extra-index-url")
 _WITH_VALUE = {
-    "pip": frozenset(
-        [
-            "-r",
-            "-c",
-            "-e",
-            "-t",
-            "--requirement",
-            "--constraint",
-            "--target",
-            "--trusted-host",
-            "--timeout",
-            "--prefix",
-        ]
-    ),
-    "conda": frozenset(["-n", "-c", "-p", "-f", "--name", "--channel", "--prefix", "--file", "--solver"]),
+    "pip": [
+        *("-r", "-c", "-e", "-t", "--requirement", "--constraint"),
+        *("--target", "--trusted-host", "--timeout", "--prefix"),
+    ],
+    "conda": ["-n", "-c", "-p", "-f", "--name", "--channel", "--prefix", "--file", "--solver"],
 }
+_CONTINUED = re.compile(r"(?:[^\\\n]|\\(?:\r?\n)?)*")  # to the end of the line, or of those that go on
 _LONGEST = 20_000  # characters of a command with its continued lines
 _KEPT = (*STACK, "python", "cuda", "index")
 
@@ -59,18 +50,8 @@ def _commands(text: str) -> Iterator[tuple[int, int, str]]:
     at = 0
     while match := _COMMAND.search(text, at):
         start = match.end()
-        end = start
-        while True:
-            line = text.find("\n", end)
-            end = len(text) if line < 0 else line
-            if (
-                line < 0
-                or not text[max(start, end - 2) : end].rstrip("\r").endswith("\\")
-                or end - start > _LONGEST
-            ):
-                break
-            end += 1
-        end = min(end, start + _LONGEST)
+        continued = _CONTINUED.match(text, start, start + _LONGEST)
+        end = continued.end() if continued else start
         stop = _ENDS.search(text, start, end)
         at = end = stop.start() if stop else end
         yield start, end, "pip" if "pip" in match["tool"] else "conda"
@@ -137,7 +118,5 @@ def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None
             for other in collector.asked
             if other.project == declared.project
         ):
-            message = tr(
-                "`{text}` is another way to install; only the first one is used", text=shown(declared.text)
-            )
-            collector.tell(declared.start, message)
+            template = N_("`{text}` is another way to install; only the first one is used")
+            collector.tell(declared.start, tr(template, text=shown(declared.text)))

@@ -13,13 +13,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import Collector, MoreKind, ParsedFile, shown
+from gpuenv.adapt.parsers.collector import Collector, MoreKind, ParsedFile, not_understood, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
-from gpuenv.adapt.parsers.pip_requirement import PipLine, read_pip
 from gpuenv.i18n.messages import tr
+from gpuenv.resolution.request import STACK
+from gpuenv.untrusted.bounds import check_wheel_name
 
+_LONGEST = 4000  # characters: addresses are long, requirements are not
+_NAME = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
+_ADDRESS = re.compile(r"(?:(?:git|hg|svn|bzr)\+)?[a-z][a-z+]*://|git@|file:", re.IGNORECASE)
+_EGG = re.compile(r"[#&]egg=(?P<name>[A-Za-z0-9][\w.-]*)")
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz", ".tar.xz")
 _COMMENT = re.compile(r"(?:^|\s)#")
 _GOES_ON = " \t\f\v\r\n\\"
 _COMMENT_LINE = re.compile(r"\s*#")
@@ -38,6 +49,101 @@ _INDEXES = ("-f", "--find-links", "-i", "--index-url", "--pypi-url", "--extra-in
 _EDITABLE = ("-e", "--editable")
 # `conda list --export`: numpy=1.19.2=py38h54aff64_0
 _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class PipLine:
+    """A requirement as read: `project` canonical, `requirement` PEP 508 or None where it is not understood.
+
+    `told` says what was not understood or left out; `folder` is that of a project that lies beside the file.
+    """
+
+    project: str | None = None
+    requirement: str | None = None
+    told: str | None = None
+    folder: str | None = None
+
+
+def read_pip(text: str) -> PipLine:
+    """Read one requirement without its options; whatever it is, nothing is raised.
+
+    torch==1.7.1+cu110; sys_platform == "linux"
+    https://index.example/whl/cu113/torch-1.11.0%2Bcu113-cp38-cp38-linux_x86_64.whl
+    numpy @ file:///croot/numpy_and_numpy_base_1620831194891
+    git+https://git.example/openai/CLIP.git#egg=clip
+    """
+    if len(text) > _LONGEST:
+        return PipLine(told=not_understood(text))
+    if _ADDRESS.match(text):
+        return _address(text.partition(" ")[0])
+    is_file = "@" not in text and text.partition(";")[0].strip().lower().endswith(_ARCHIVES)
+    if is_file or text.endswith((".", "/", "\\")) or text.startswith(("./", "../", ".\\", ".[", "/", "~")):
+        return _local(text)
+    try:
+        return _named(Requirement(text), text)
+    except InvalidRequirement:
+        name = _NAME.match(text)
+        return PipLine(canonicalize_name(name[0]) if name else None, None, not_understood(text))
+
+
+def _named(requirement: Requirement, text: str) -> PipLine:
+    project = canonicalize_name(requirement.name)
+    url = requirement.url
+    if wheel := _compiled_wheel(url or "", project):
+        return wheel
+    if url is None or not url.startswith("file:"):
+        return PipLine(project, str(requirement))
+    requirement.url = None
+    message = tr("`{text}` is a directory on another machine: its version is not known", text=shown(text))
+    return PipLine(project, str(requirement), message)
+
+
+def _address(url: str) -> PipLine:
+    if wheel := _compiled_wheel(url):
+        return wheel
+    name = _EGG.search(url)
+    project = name["name"] if name else _name_in(url)
+    if project is None:
+        return PipLine(told=not_understood(url))
+    try:
+        requirement = str(Requirement(f"{project} @ {url}"))
+    except InvalidRequirement:
+        return PipLine(canonicalize_name(project), None, not_understood(url))
+    return PipLine(canonicalize_name(project), requirement)
+
+
+def _compiled_wheel(url: str, project: str | None = None) -> PipLine | None:
+    """Return the requirement for a wheel that only some Pythons and systems can use, or of torch's stack.
+
+    Such a wheel was chosen for another machine; pure ones work wherever they are required.
+    """
+    filename = unquote(re.split(r"[#?]", url, maxsplit=1)[0]).replace("\\", "/").rpartition("/")[2]
+    try:
+        name, version, _, tags = parse_wheel_filename(check_wheel_name(filename))
+    except ValueError:
+        return None
+    compiled = any(tag.platform != "any" for tag in tags)
+    named = project or str(name)
+    return PipLine(named, f"{named}=={version}") if compiled or name in STACK else None
+
+
+def _name_in(url: str) -> str | None:
+    """Return what a repository is called: `…/NVIDIA/apex.git@22.04` gives `apex`."""
+    path = re.split(r"[#?]", url, maxsplit=1)[0]
+    last = path.rstrip("/").replace(":", "/").rpartition("/")[2].partition("@")[0]
+    if "+" not in path.partition("://")[0] or last.lower().endswith(_ARCHIVES):
+        return None
+    match = _NAME.fullmatch(last.removesuffix(".git"))
+    return match[0] if match else None
+
+
+def _local(text: str) -> PipLine:
+    path = text.partition(";")[0].strip()
+    if wheel := _compiled_wheel(path):
+        return wheel
+    if path.lower().endswith(_ARCHIVES):
+        return PipLine(told=tr("`{text}` is a file next to it and is left unchanged", text=shown(path)))
+    return PipLine(folder=path.partition("[")[0])
 
 
 def read_requirements(file: DependencyFile, *, constraint: bool = False) -> ParsedFile:
@@ -137,6 +243,6 @@ def take_requirement(collector: Collector, text: str, start: int, end: int) -> N
     """Note a requirement that stands in quotes somewhere: PEP 621's, setuptools'."""
     read = read_pip(collector.bounded(text.strip(), start))
     if read.folder is not None:
-        collector.tell(start, tr("`{text}` is not understood and is left unchanged", text=shown(text)))
+        collector.tell(start, not_understood(text))
         return
     _take(collector, read, start, end)

@@ -8,28 +8,46 @@ from typing import get_args
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Project, RequirementChange
+from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
+from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.parsers.parse import read_left_file
 from gpuenv.adapt.patch.edit import Edit, apply_edits, insertion, removal, replacement
 from gpuenv.adapt.patch.environment_yml import into_channels, into_pip_part
+from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, UsageError
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.request import STACK
-
-_NO_PROJECTS = ("python", "cuda", "index")
 
 
 def patched(project: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
     """Return all files in their order, changed where a change is about them; a README never is.
 
-    What no file can hold (see `unplaced`) is not in them. Each new text is read again: it says what the
-    changes say and everything else as before. Raises ValueError where that can't be.
+    What no file can hold (see `unapplied`) is not in them. Each new text is read again: it says what the
+    changes say and everything else as before. Raises ValueError where that is not possible.
     """
-    homeless = unapplied(project, changes)
-    placed = [(change, _home(project, change)) for change in changes if change not in homeless]
+    homes = [(change, _home(project, change)) for change in changes]
     return tuple(
-        _changed(file, project, tuple(change for change, home in placed if home == file))
+        _changed(file, project, tuple(change for change, home in homes if home == file))
         for file in project.files
+    )
+
+
+def adapted_files(project: Project, changes: tuple[RequirementChange, ...]) -> tuple[DependencyFile, ...]:
+    """Return what `patched` does; raise UsageError where that is not possible."""
+    try:
+        return patched(project, changes)
+    except ValueError as error:
+        raise unchangeable(tuple(file.path for file in project.files), error) from None
+
+
+def unchangeable(paths: tuple[str, ...], error: ValueError) -> UsageError:
+    """Return the error of files that cannot be changed as they must be."""
+    files, reason = ", ".join(f"`{shown(path)}`" for path in paths), reason_of(error)
+    return UsageError(
+        tr("{files} cannot be adapted: {reason}", files=files, reason=reason),
+        code="bad-left-file",
+        because=(Because(reason, files),),
     )
 
 
@@ -67,12 +85,12 @@ def _file(project: Project, path: str) -> DependencyFile:
 def _anchor(project: Project, change: RequirementChange) -> DeclaredRequirement | None:
     """Return the place beside which something new goes: the torch stack's last, else the last of its list."""
     own = [declared for declared in project.asked if not declared.hint and not declared.constraint]
-    if change.project in _NO_PROJECTS:
+    if change.project in NO_PROJECTS:
         kinds = ("requirements", "environment") if _is_option(change) else ("environment",)
         own = [declared for declared in own if _file(project, declared.file).kind in kinds]
-    if not _is_pips(change) and change.project in _NO_PROJECTS:
+    if not _is_pips(change) and change.project in NO_PROJECTS:
         own = [declared for declared in own if declared.notation == "conda"]
-    projects = [declared for declared in own if declared.project not in _NO_PROJECTS] or own
+    projects = [declared for declared in own if declared.project not in NO_PROJECTS] or own
     stack = [declared for declared in projects if declared.project in STACK]
     declarations = stack or projects
     return declarations[-1] if declarations else None
@@ -84,7 +102,7 @@ def _is_option(change: RequirementChange) -> bool:
 
 def _is_pips(change: RequirementChange) -> bool:
     """Whether something belongs to pip: an option of its own, a local version, an address."""
-    if change.pip or change.project in _NO_PROJECTS:
+    if change.pip or change.project in NO_PROJECTS:
         return change.pip or _is_option(change)
     try:
         requirement = Requirement(change.new or "")
@@ -97,20 +115,17 @@ def _edits(file: DependencyFile, project: Project, changes: tuple[RequirementCha
     to_pip: list[tuple[str, str]] = []
     for change in changes:
         declared, new = change.asked, change.new
-        if declared is not None and new is None:
-            yield removal(file, declared)
-        elif (
-            declared is not None
-            and new is not None
-            and not (_is_yaml_of_condas(file, declared) and _is_pips(change))
-        ):
+        if declared is not None and new is not None and not _moves_to_pip(file, declared, change):
             yield replacement(file, declared, new)
-        elif new is not None and (declared is not None or _goes_to_pip(file, project, change)):
-            if declared is not None:
-                yield removal(file, declared)
+            continue
+        if declared is not None:
+            yield removal(file, declared)
+        if new is None:
+            continue
+        if declared is not None or _goes_to_pip(file, project, change):
             to_pip.append((change.project, _plain_line(new)))
-        elif _is_channel(file, change):
-            yield into_channels(file, _plain_line(new or ""))
+        elif file.kind == "environment" and change.project == "index":
+            yield into_channels(file, _plain_line(new))
         else:
             anchor = _anchor(project, change)
             assert anchor is not None  # noqa: S101 - it has a home
@@ -119,10 +134,9 @@ def _edits(file: DependencyFile, project: Project, changes: tuple[RequirementCha
         yield from into_pip_part(file, tuple(to_pip))
 
 
-def _is_yaml_of_condas(file: DependencyFile, declared: DeclaredRequirement) -> bool:
-    return (
-        file.kind == "environment" and declared.notation == "conda" and declared.project not in _NO_PROJECTS
-    )
+def _moves_to_pip(file: DependencyFile, declared: DeclaredRequirement, change: RequirementChange) -> bool:
+    is_condas = declared.notation == "conda" and declared.project not in NO_PROJECTS
+    return file.kind == "environment" and is_condas and _is_pips(change)
 
 
 def _goes_to_pip(file: DependencyFile, project: Project, change: RequirementChange) -> bool:
@@ -130,12 +144,8 @@ def _goes_to_pip(file: DependencyFile, project: Project, change: RequirementChan
     if file.kind != "environment":
         return False
     anchor = _anchor(project, change)
-    is_project = change.project not in _NO_PROJECTS
+    is_project = change.project not in NO_PROJECTS
     return _is_pips(change) or (is_project and anchor is not None and anchor.notation == "pip")
-
-
-def _is_channel(file: DependencyFile, change: RequirementChange) -> bool:
-    return file.kind == "environment" and change.project == "index"
 
 
 def _plain_line(text: str) -> str:
@@ -149,17 +159,11 @@ def _plain_line(text: str) -> str:
 def _check(before: DependencyFile, after: DependencyFile, edits: list[Edit]) -> None:
     """Raise ValueError unless the file says what it said, but for the edits, on every platform."""
     for platform in get_args(Platform):
-        declarations = {
-            (declared.start, declared.end): declared for declared in read_left_file(before, platform).asked
-        }
-        here = [edit for edit in edits if edit.asked is None or edit.asked in declarations]
-        gone = {edit.asked for edit in here}
-        kept = [
-            (declared.project, declared.text)
-            for location, declared in declarations.items()
-            if location not in gone
-        ]
-        new = [item for edit in here for item in edit.said]
-        results = [(declared.project, declared.text) for declared in read_left_file(after, platform).asked]
-        if sorted([*kept, *new]) != sorted(results):
+        declarations = {(item.start, item.end): item for item in read_left_file(before, platform).asked}
+        here = [edit for edit in edits if edit.replaced is None or edit.replaced in declarations]
+        gone = {edit.replaced for edit in here}
+        expected = [(item.project, item.text) for span, item in declarations.items() if span not in gone]
+        expected += [item for edit in here for item in edit.expected]
+        results = [(item.project, item.text) for item in read_left_file(after, platform).asked]
+        if sorted(expected) != sorted(results):
             raise ValueError(tr("the file cannot be changed without changing its other content"))

@@ -21,16 +21,15 @@ _AFTER = re.compile(r"[\"']?[ \t]*,?[ \t\\]*(?:#.*)?\r?")
 class Edit:
     """Replace the characters from `start` to `end`.
 
-    `asked` is the place that the change is about, None where something is added; `said` are the projects and
-    their texts that a reader finds there afterwards.
+    `replaced` is the span that the change is about, None where something is added; `expected` are the
+    projects and their texts that a parser finds there afterwards.
     """
 
-    file: str
     start: int
     end: int
     text: str
-    asked: tuple[int, int] | None
-    said: tuple[tuple[str, str], ...] = ()
+    replaced: tuple[int, int] | None
+    expected: tuple[tuple[str, str], ...] = ()
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -55,7 +54,7 @@ def replacement(file: DependencyFile, declared: DeclaredRequirement, new: str) -
     said = text.strip('"') if declared.text.startswith("{") else text  # poetry's table becomes a string
     if declared.project == "index" and text.startswith("-") and not declared.text.startswith("-"):
         raise ValueError(tr("`{text}` is not a valid requirement", text=text))
-    return Edit(file.path, start, end, text, (start, end), ((declared.project, said),))
+    return Edit(start, end, text, (start, end), ((declared.project, said),))
 
 
 def _quote_around(text: str, declared: DeclaredRequirement) -> str:
@@ -75,12 +74,12 @@ def removal(file: DependencyFile, declared: DeclaredRequirement) -> Edit:
     )
     if key or (_BEFORE.fullmatch(before.removeprefix("\ufeff")) and _AFTER.fullmatch(after)):
         start += before.startswith("\ufeff")
-        return Edit(file.path, start, end, "", location)
+        return Edit(start, end, "", location)
     if file.kind == "requirements" or (
         declared.text.startswith("-") and not _quote_around(file.text, declared)
     ):
         blanks = len(before) - len(before.rstrip(" \t"))
-        return Edit(file.path, declared.start - blanks, declared.end, "", location)
+        return Edit(declared.start - blanks, declared.end, "", location)
     return _out_of_list(file, declared)
 
 
@@ -96,7 +95,7 @@ def _out_of_list(file: DependencyFile, declared: DeclaredRequirement) -> Edit:
         if ahead is None and not re.search(r"[\[(]\s*$", file.text[:start]):
             raise ValueError(tr("`{text}` cannot be removed from {file}", text=declared.text, file=file.path))
         start = ahead.start() if ahead else start
-    return Edit(file.path, start, end, "", (declared.start, declared.end))
+    return Edit(start, end, "", (declared.start, declared.end))
 
 
 def _line(text: str, declared: DeclaredRequirement) -> tuple[int, int]:
@@ -112,48 +111,35 @@ def insertion(file: DependencyFile, anchor: DeclaredRequirement, change: Require
     if len(text.splitlines()) != 1:
         raise ValueError(tr("`{text}` is not a valid requirement", text=text))
     start, end = _line(file.text, anchor)
-    before, after = file.text[start : anchor.start], file.text[anchor.end : end].removesuffix("\n")
-    said = (change.project, text)
-    ahead = change.project == "index"  # pages before what comes from them, channels before the lesser ones
     if anchor.notation == "poetry":
-        return _new_key(file, anchor, change, text)
-    own_line = _BEFORE.fullmatch(before.removeprefix("\ufeff")) and _AFTER.fullmatch(after)
+        declared = DeclaredRequirement(change.project, None, file.path, 0, 0, 0, "*", "poetry")
+        value = rendered(declared, text)
+        line = f'{change.project} = "{quoted_within(value, chr(34))}"'
+        return new_lines(file, end, [line], ((change.project, value),))
+    before, after = file.text[start : anchor.start], file.text[anchor.end : end].removesuffix("\n")
+    lead = before.removeprefix("\ufeff")
+    own_line = _BEFORE.fullmatch(lead) and _AFTER.fullmatch(after)
     if not own_line and file.kind == "requirements":
-        before = ""
-    elif not own_line:
-        return _into_list(file, anchor, text, said)
+        lead = ""
     quote = _quote_around(file.text, anchor)
-    listed = file.kind in ("pyproject", "setup") and bool(quote)
     entry = f"{quote}{quoted_within(text, quote)}{quote}" if quote else text
-    said = (change.project, entry[1:-1] if quote else entry)
-    newline = line_end(file.text)
-    lead = before.removeprefix("\ufeff").removesuffix(quote) if quote else before.removeprefix("\ufeff")
+    expected = ((change.project, entry[1:-1] if quote else entry),)
+    if not own_line and file.kind != "requirements":
+        at = anchor.end + len(quote)
+        return Edit(at, at, f", {entry}", None, expected)
+    lead = lead.removesuffix(quote) if quote else lead
+    listed = file.kind in ("pyproject", "setup") and bool(quote)
     if listed and not after[1:].lstrip().startswith(","):
         at = anchor.end + 1
-        return Edit(file.path, at, at, f",{newline}{lead}{entry}", None, (said,))
-    line = f"{lead}{entry}{',' if listed else ''}"
-    if ahead:
-        at = start + before.startswith("\ufeff")
-        return Edit(file.path, at, at, f"{line}{newline}", None, (said,))
-    ended = file.text[:end].endswith("\n")
-    return Edit(file.path, end, end, f"{line}{newline}" if ended else f"{newline}{line}", None, (said,))
+        return Edit(at, at, f",{line_end(file.text)}{lead}{entry}", None, expected)
+    # pages stand before what comes from them, channels before those of lower priority
+    at = start + before.startswith("\ufeff") if change.project == "index" else end
+    return new_lines(file, at, [f"{lead}{entry}{',' if listed else ''}"], expected)
 
 
-def _into_list(file: DependencyFile, anchor: DeclaredRequirement, text: str, said: tuple[str, str]) -> Edit:
-    quote = _quote_around(file.text, anchor)
-    entry = f"{quote}{quoted_within(text, quote)}{quote}" if quote else text
-    at = anchor.end + len(quote)
-    if quote:
-        said = (said[0], entry[1:-1])
-    return Edit(file.path, at, at, f", {entry}", None, (said,))
-
-
-def _new_key(file: DependencyFile, anchor: DeclaredRequirement, change: RequirementChange, text: str) -> Edit:
-    """Add `numpy = "<2"` below the line of poetry's that has the anchor."""
-    said = rendered(DeclaredRequirement(change.project, None, file.path, 0, 0, 0, "*", "poetry"), text)
-    _, end = _line(file.text, anchor)
+def new_lines(file: DependencyFile, at: int, lines: list[str], expected: tuple[tuple[str, str], ...]) -> Edit:
+    """Return the edit that adds lines where a line begins, or at the end of the file."""
     newline = line_end(file.text)
-    line = f'{change.project} = "{quoted_within(said, chr(34))}"'
-    ended = file.text[:end].endswith("\n")
-    whole = f"{line}{newline}" if ended else f"{newline}{line}"
-    return Edit(file.path, end, end, whole, None, ((change.project, said),))
+    text = newline.join(lines)
+    unended = at and at == len(file.text) and file.text[at - 1] != "\n"
+    return Edit(at, at, f"{newline}{text}" if unended else f"{text}{newline}", None, expected)

@@ -7,8 +7,7 @@ from typing import Any
 
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.environment_yml import compose
-from gpuenv.adapt.patch.edit import Edit
-from gpuenv.config_edit.text import line_end
+from gpuenv.adapt.patch.edit import Edit, new_lines
 from gpuenv.i18n.messages import tr
 
 _DEEPER = "  "
@@ -23,18 +22,17 @@ def into_pip_part(file: DependencyFile, said: tuple[Said, ...]) -> Iterator[Edit
     pages = tuple(item for item in said if item[0] == "index")
     others = tuple(item for item in said if item[0] != "index")
     if pip is None:
-        named = any(
-            item.id == "scalar" and item.value.split("=")[0].strip() == "pip" for item in listed.value
-        )
-        indent = " " * listed.start_mark.column
-        head = [*([] if named else [f"{indent}- pip"]), f"{indent}- pip:"]
-        lines = [*head, *(f"{indent}{_DEEPER}- {text}" for _, text in (*pages, *others))]
+        scalars = (item.value for item in listed.value if item.id == "scalar")
+        named = any(text.split("=")[0].strip() == "pip" for text in scalars)
+        entries = [*([] if named else ["- pip"]), "- pip:"]
+        entries += [f"{_DEEPER}- {text}" for _, text in (*pages, *others)]
+        lines = [f"{' ' * listed.start_mark.column}{entry}" for entry in entries]
         yield _below(file, listed, lines, said)
         return
     indent = " " * pip.start_mark.column
     if pages:
         at = _line_start(file.text, _at(file, pip.value[0].start_mark))
-        yield _new(file, at, [f"{indent}- {text}" for _, text in pages], pages)
+        yield new_lines(file, at, [f"{indent}- {text}" for _, text in pages], pages)
     if others:
         yield _below(file, pip, [f"{indent}- {text}" for _, text in others], others)
 
@@ -47,13 +45,13 @@ def into_channels(file: DependencyFile, channel: str) -> Edit:
         written = keys["channels"][1]
         if written.id == "sequence" and written.flow_style:  # channels: [pytorch, nvidia]
             at = _at(file, written.start_mark) + 1
-            return Edit(file.path, at, at, f"{channel}, " if written.value else channel, None, said)
+            return Edit(at, at, f"{channel}, " if written.value else channel, None, said)
         listed = _list(file, "channels")
         at = _line_start(file.text, _at(file, listed.value[0].start_mark))
-        return _new(file, at, [f"{' ' * listed.start_mark.column}- {channel}"], said)
+        return new_lines(file, at, [f"{' ' * listed.start_mark.column}- {channel}"], said)
     _list(file, "dependencies")
     at = _line_start(file.text, _at(file, keys["dependencies"][0].start_mark))
-    return _new(file, at, ["channels:", f"{_DEEPER}- {channel}"], said)
+    return new_lines(file, at, ["channels:", f"{_DEEPER}- {channel}"], said)
 
 
 def _list(file: DependencyFile, name: str) -> Any:
@@ -69,9 +67,8 @@ def _pip_lists(item: Any) -> Iterator[Any]:
     for key, value in item.value if item.id == "mapping" else ():
         if key.value == "pip" and value.id == "sequence" and value.value:
             if value.flow_style:
-                raise ValueError(
-                    tr("`{key}` in {file} is not a list of lines", key="pip", file="environment.yml")
-                )
+                template = "`{key}` in {file} is not a list of lines"
+                raise ValueError(tr(template, key="pip", file="environment.yml"))
             yield value
 
 
@@ -93,15 +90,4 @@ def _last_end(node: Any) -> Any:
 
 def _below(file: DependencyFile, node: Any, lines: list[str], said: tuple[Said, ...]) -> Edit:
     end = file.text.find("\n", _at(file, _last_end(node)))
-    return _new(file, len(file.text) if end < 0 else end + 1, lines, said)
-
-
-def _new(file: DependencyFile, at: int, lines: list[str], said: tuple[Said, ...]) -> Edit:
-    newline = line_end(file.text)
-    whole = newline.join(lines)
-    text = (
-        f"{newline}{whole}"
-        if at and file.text[at - 1] != "\n" and at == len(file.text)
-        else f"{whole}{newline}"
-    )
-    return Edit(file.path, at, at, text, None, said)
+    return new_lines(file, len(file.text) if end < 0 else end + 1, lines, said)

@@ -41,7 +41,8 @@ def rendered(declared: DeclaredRequirement, new: str) -> str:
     if declared.notation == "conda":
         return _conda(declared.text, requirement)
     if declared.notation == "poetry":
-        return _poetry(declared.text, requirement)
+        version = _poetry_version(declared.text, requirement)
+        return f'"{version}"' if declared.text.startswith("{") else version
     return _pip(declared.text, requirement) + new[len(new.partition(" --hash")[0]) :]
 
 
@@ -85,10 +86,8 @@ def gap_after(specifier: str, gap: str) -> str:
 
 def _ordered(specifier: SpecifierSet) -> str:
     """Return the clauses with the lower bound first, as people write them."""
-    return ",".join(
-        str(clause)
-        for clause in sorted(specifier, key=lambda clause: (clause.operator[0] != ">", str(clause)))
-    )
+    clauses = sorted(specifier, key=lambda clause: (clause.operator[0] != ">", str(clause)))
+    return ",".join(map(str, clauses))
 
 
 def _conda(text: str, new: Requirement) -> str:
@@ -107,11 +106,6 @@ def _conda_version(specifier: SpecifierSet, exact: str) -> str:
         version = clauses[0].version.partition("+")[0]
         return f"{'=' if version.endswith('.*') and exact else exact}{version.removesuffix('.*')}"
     return _ordered(specifier)
-
-
-def _poetry(text: str, new: Requirement) -> str:
-    said = _poetry_version(text, new)
-    return f'"{said}"' if text.startswith("{") else said
 
 
 def _poetry_version(text: str, new: Requirement) -> str:

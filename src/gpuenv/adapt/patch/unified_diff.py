@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterator
 from difflib import unified_diff as lines_of_diff
+from itertools import chain
 
 from gpuenv.adapt.model import DependencyFile, Project
 
@@ -19,9 +21,8 @@ def unified_diff(project: Project, files: tuple[DependencyFile, ...]) -> str:
     """
     names = _names(tuple(file.path for file in project.files))
     pairs = zip(project.files, files, strict=True)
-    return "".join(
-        part for before, after in pairs for part in _one(names[before.path], before.text, after.text)
-    )
+    parts = (_diff(names[before.path], before.text, after.text) for before, after in pairs)
+    return "".join(chain.from_iterable(parts))
 
 
 def _names(paths: tuple[str, ...]) -> dict[str, str]:
@@ -36,19 +37,14 @@ def _names(paths: tuple[str, ...]) -> dict[str, str]:
     return {path: "/".join(item.split("/")[common:]) for path, item in plain.items()}
 
 
-def _one(name: str, before: str, after: str) -> Iterator[str]:
+def _diff(name: str, before: str, after: str) -> Iterator[str]:
     if before == after:
         return
     old, new = _quoted(f"a/{name}"), _quoted(f"b/{name}")
     # by "\n" alone: a lone "\r" or a form feed is no end of a line to git
-    lines = lines_of_diff(_lines(before), _lines(after), old, new, lineterm="\n")
-    for line in lines:
+    removed, added = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    for line in lines_of_diff(removed, added, old, new, lineterm="\n"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-
-
-def _lines(text: str) -> list[str]:
-    parts = text.split("\n")
-    return [*(f"{part}\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
 
 
 def _quoted(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -24,15 +24,15 @@ def wsl(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not findings.machine.system.wsl:
         return skipped(tr("this is not WSL"))
     libraries = findings.kernel.libraries
-    if not subject.has_node(findings, "dxg"):
+    if not queries.has_node(findings, "dxg"):
         return problem("no-device", tr("there is no /dev/dxg"))
     stub = next((path for path in libraries if _WSL_LIBRARIES in path), None)
     others = tuple(path for path in libraries if _WSL_LIBRARIES not in path)
-    broken = subject.broken_driver(findings)
+    broken = queries.broken_driver(findings)
     if others and stub is None:
         return problem("hidden", others[0], path=others[0])
-    if others and not subject.proven(findings):
-        make = problem if broken or subject.failed(findings) else warning
+    if others and not queries.proven(findings):
+        make = problem if broken or queries.failed(findings) else warning
         return make("linux-driver", others[0], path=others[0])
     if stub is None or broken:
         return problem("windows-driver", broken[0][1] if broken else tr("no libcuda from Windows"))
@@ -52,7 +52,7 @@ def notebook(findings: Findings, _knowledge: Knowledge) -> Outcome:
     where = notebook_service(findings)
     if where is None:
         return skipped(tr("this is not a hosted notebook"))
-    if findings.machine.gpus or subject.gpu_nodes(findings):
+    if findings.machine.gpus or queries.gpu_nodes(findings):
         return ok(where)
     return problem("no-gpu", tr("{where}, no GPU", where=where), where=where)
 
@@ -64,10 +64,10 @@ def has_scheduler(findings: Findings) -> bool:
 
 def granted_gpus(findings: Findings) -> tuple[str, ...]:
     """Return the variables that tell of GPUs given to this job; AMD's users set some of them elsewhere."""
-    if subject.variable(findings, "SLURM_JOB_ID") is None:
+    if queries.variable(findings, "SLURM_JOB_ID") is None:
         return ()
-    indexes = (name for name in _GPU_INDEXES if subject.variable(findings, name) not in (None, "", _HIDDEN))
-    counts = (name for name in _GPU_COUNTS if _counted(subject.variable(findings, name) or ""))
+    indexes = (name for name in _GPU_INDEXES if queries.variable(findings, name) not in (None, "", _HIDDEN))
+    counts = (name for name in _GPU_COUNTS if _counted(queries.variable(findings, name) or ""))
     return (*indexes, *counts)
 
 
@@ -77,48 +77,48 @@ def _counted(value: str) -> bool:
 
 def gave_no_gpu(findings: Findings) -> bool:
     """Tell whether this is a job that was given no GPU; a cause that nvidia-smi names comes before that."""
-    if subject.names_its_cause(findings):
+    if queries.names_its_cause(findings):
         return False
-    if subject.variable(findings, "CUDA_VISIBLE_DEVICES") == _HIDDEN:
+    if queries.variable(findings, "CUDA_VISIBLE_DEVICES") == _HIDDEN:
         return True
-    job = subject.variable(findings, "SLURM_JOB_ID")
+    job = queries.variable(findings, "SLURM_JOB_ID")
     return bool(job) and not granted_gpus(findings) and not findings.machine.gpus
 
 
 @check("D09")  # a cluster's scheduler that gave this job no GPU
 def scheduler(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the job was given a GPU."""
-    job, given = subject.variable(findings, "SLURM_JOB_ID"), granted_gpus(findings)
+    job, given = queries.variable(findings, "SLURM_JOB_ID"), granted_gpus(findings)
     if gave_no_gpu(findings):
-        make = warning if subject.is_cpu_build_alone(findings) else problem
+        make = warning if queries.is_cpu_build_alone(findings) else problem
         return make("no-gpu", tr("job {job} was given no GPU", job=job or "?"), job=job or "?")
     if not has_scheduler(findings):
         return skipped(tr("no scheduler was found"))
     if given or findings.machine.gpus:
-        message = ", ".join(f"{name}={subject.variable(findings, name)}" for name in given)
+        message = ", ".join(f"{name}={queries.variable(findings, name)}" for name in given)
         return ok(message or tr("a GPU is present"))
     return _without_job(findings) if not job else skipped(tr("`nvidia-smi` reports its own cause"))
 
 
 def _without_job(findings: Findings) -> Outcome:
-    if subject.cuda_of(findings) is None:
+    if queries.cuda_of(findings) is None:
         return ok(tr("no job, no GPU"))
-    if subject.has_traces(findings):
+    if queries.has_traces(findings):
         return skipped(tr("there is NVIDIA hardware: the check of its driver says why it is not usable"))
-    make = warning if subject.names_its_cause(findings) else problem
+    make = warning if queries.names_its_cause(findings) else problem
     return make("login-node", tr("no job, no GPU"))
 
 
 def is_without_gpu(findings: Findings) -> bool:
     """Tell whether this is a container into which no GPU was handed, and nvidia-smi names no other cause."""
-    return lacks_nodes(findings) and not subject.names_its_cause(findings)
+    return lacks_nodes(findings) and not queries.names_its_cause(findings)
 
 
 def lacks_nodes(findings: Findings) -> bool:
     """Tell whether this is a container without device files of GPUs."""
     machine = findings.machine
     inside = machine.system.container is not None and not machine.system.wsl
-    return inside and not machine.gpus and not subject.gpu_nodes(findings)
+    return inside and not machine.gpus and not queries.gpu_nodes(findings)
 
 
 @check("D08")  # a container that was started without a GPU
@@ -132,15 +132,15 @@ def container(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("this container was created by a service or a scheduler"))
     if not lacks_nodes(findings):
         return ok(tr("{kind} with a GPU", kind=kind))
-    wanted = subject.variable(findings, "NVIDIA_VISIBLE_DEVICES")
-    built_for = None if findings.planned_without_gpu else subject.cuda_of(findings)
-    asks = subject.nvidia_devices(findings) or wanted or built_for
+    wanted = queries.variable(findings, "NVIDIA_VISIBLE_DEVICES")
+    built_for = None if findings.planned_without_gpu else queries.cuda_of(findings)
+    asks = queries.nvidia_devices(findings) or wanted or built_for
     read = tr("{kind}, no /dev/nvidia0", kind=kind)
     if not asks:
         return ok(read)
     case = "kubernetes" if kind == "kubernetes" else "no-gpu"
     case = "void" if wanted in ("void", "none", "") else case
-    told_elsewhere = subject.names_its_cause(findings) or subject.is_cpu_build_alone(findings)
+    told_elsewhere = queries.names_its_cause(findings) or queries.is_cpu_build_alone(findings)
     make = warning if told_elsewhere else problem
     return make(case, read, kind=kind, wanted=wanted or "")
 
@@ -150,7 +150,7 @@ def container_lost(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for NVML's `Unknown Error` inside a container."""
     if findings.machine.system.container is None:
         return skipped(tr("this is not a container"))
-    message = next((text for _, text in subject.broken_driver(findings) if "Unknown Error" in text), None)
+    message = next((text for _, text in queries.broken_driver(findings) if "Unknown Error" in text), None)
     return problem("lost", message) if message else ok(tr("NVML responds, or was never available"))
 
 
@@ -158,9 +158,9 @@ def container_lost(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def container_uvm(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for /dev/nvidia-uvm where /dev/nvidia0 was handed in."""
     system = findings.machine.system
-    if system.container is None or system.wsl or not subject.gpu_nodes(findings):
+    if system.container is None or system.wsl or not queries.gpu_nodes(findings):
         return skipped(tr("this is not a container with a GPU"))
-    if subject.has_node(findings, "nvidia-uvm") or subject.proven(findings):
+    if queries.has_node(findings, "nvidia-uvm") or queries.proven(findings):
         return ok("/dev/nvidia-uvm")
     return problem("no-uvm", tr("/dev/nvidia0 without /dev/nvidia-uvm"), kind=system.container)
 

@@ -1,11 +1,11 @@
-"""The commands that put packages into an environment: its own pip's where it has one, else uv's."""
+"""Whether an environment can be repaired in place, and the commands for that: its own pip's, else uv's."""
 
 from __future__ import annotations
 
 import shlex
 
-from gpuenv.doctor.checks import queries as subject
-from gpuenv.doctor.checks.repairable_in_place import hindrance
+from gpuenv.doctor.checks import queries
+from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import Findings
 
 _FILE = "torch.txt"
@@ -25,7 +25,7 @@ def uninstall(findings: Findings) -> str:
 
 def install_torch(findings: Findings) -> str:
     """Return what puts the torch that fits this machine into the environment, or makes one anew."""
-    version = subject.version_of(findings.python.version)
+    version = queries.version_of(findings.python.version)
     if hindrance(findings) or version is None:
         return "gpuenv create NAME"
     manager = "pip" if _has_pip(findings) else "uv"
@@ -34,4 +34,18 @@ def install_torch(findings: Findings) -> str:
 
 
 def _has_pip(findings: Findings) -> bool:
-    return any(dist.place in findings.python.packages for dist in subject.dists_of(findings, "pip"))
+    return any(dist.place in findings.python.packages for dist in queries.dists_of(findings, "pip"))
+
+
+def hindrance(findings: Findings) -> str | None:
+    """Return why the packages can't be repaired in place, None where they can."""
+    torch = queries.dist_of(findings, "torch")
+    if (torch is not None and torch.installer == "conda") or queries.conda_of(findings, "pytorch"):
+        return tr("conda installed this torch: repair it with conda, or recreate the environment")
+    if findings.python.locked or not findings.python.writable:
+        return tr("this Python belongs to the system: create an environment instead")
+    if findings.unread:
+        return tr("not all of this environment can be read by this user")
+    if findings.python.free_threaded:
+        return tr("gpuenv does not plan builds for a free-threaded Python")
+    return None

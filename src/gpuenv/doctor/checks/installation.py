@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -19,17 +19,17 @@ def interpreter(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look whether the Python runs, has a torch, and is the one that `python` means."""
     python = findings.python
     read = f"{python.path} ({python.version or '?'})"
-    if python.problem and findings.conda and not subject.conda_of(findings, "python"):
+    if python.problem and findings.conda and not queries.conda_of(findings, "python"):
         return problem("no-python", python.problem)
     if python.problem:
         return problem("broken", python.problem, reason=python.problem, path=python.path)
-    if findings.unread and not subject.works(findings):
+    if findings.unread and not queries.works(findings):
         return problem("closed", findings.unread[0], path=findings.unread[0])
-    there = subject.has_torch(findings) or subject.conda_of(findings, "pytorch") or subject.works(findings)
+    there = queries.has_torch(findings) or queries.conda_of(findings, "pytorch") or queries.works(findings)
     if not there:
         return problem("no-torch", read, path=python.path)
     first = findings.first_python
-    active = subject.variable(findings, "VIRTUAL_ENV") or subject.variable(findings, "CONDA_PREFIX")
+    active = queries.variable(findings, "VIRTUAL_ENV") or queries.variable(findings, "CONDA_PREFIX")
     if not findings.named and first and active and not _lies_in(first, active):
         return warning("another-first", first, active=active, first=first)
     return ok(read)
@@ -43,13 +43,13 @@ def _lies_in(path: str, folder: str) -> bool:
 @check("D43")  # a Python that torch has no wheels for
 def python_version(findings: Findings, knowledge: Knowledge) -> Outcome:
     """Compare the Python with the tags of all known builds for this platform."""
-    python, platform = findings.python, subject.platform_of(findings)
-    version = subject.version_of(python.version)
+    python, platform = findings.python, queries.platform_of(findings)
+    version = queries.version_of(python.version)
     if version is None or platform is None:
         return skipped(tr("the Python's version, or this platform's builds, are not known"))
     if python.bits is not None and python.bits != _BITS:
         return problem("bits", tr("{bits} bits", bits=python.bits), bits=python.bits)
-    if subject.has_torch(findings):
+    if queries.has_torch(findings):
         return ok(tr("Python {version} has a torch", version=version))
     tag = f"cp{version.major}{version.minor}{'t' if python.free_threaded else ''}"
     builds = [build for build in knowledge.builds_of(platform) if tag in build.pythons]
@@ -69,18 +69,14 @@ def mixed_installers(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for conda's record of torch beside metadata that another installer wrote."""
     if not findings.conda:
         return skipped(tr("this is not a conda environment"))
-    record = next((item for name in _CONDA_TORCH if (item := subject.conda_of(findings, name))), None)
-    own = (dist for dist in subject.dists_of(findings, "torch") if dist.place in findings.python.packages)
+    record = next((item for name in _CONDA_TORCH if (item := queries.conda_of(findings, name))), None)
+    own = (dist for dist in queries.dists_of(findings, "torch") if dist.place in findings.python.packages)
     foreign = [dist for dist in own if (dist.installer or "conda") != "conda"]
     if record and foreign:
         dist = foreign[0]
         read = f"{record.name} {record.version} {record.build}; torch {dist.version} ({dist.installer})"
-        facts = {
-            "conda": f"{record.name} {record.version}",
-            "pip": f"torch {dist.version}",
-            "tool": dist.installer,
-        }
-        return problem("both", read, **facts)
+        facts = {"pip": f"torch {dist.version}", "tool": dist.installer}
+        return problem("both", read, conda=f"{record.name} {record.version}", **facts)
     return ok(f"{record.name} {record.version}" if record else tr("torch is installed by pip or uv only"))
 
 
@@ -88,7 +84,7 @@ def mixed_installers(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def shadowed_modules(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for a torch in the user site, on PYTHONPATH and in the current directory."""
     for path, why in findings.foreign_torch:
-        own = subject.torch_label(findings) if findings.torch else tr("no torch")
+        own = queries.torch_label(findings) if findings.torch else tr("no torch")
         return problem(why, path, path=path, own=own)
     if findings.here:
         return problem("here", findings.here[0], file=findings.here[0])
@@ -98,18 +94,18 @@ def shadowed_modules(findings: Findings, _knowledge: Knowledge) -> Outcome:
 @check("D01")  # a build of torch without GPU code
 def cpu_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Read `cuda` in torch/version.py, where there is a GPU for it."""
-    variant = subject.variant_of(findings)
-    if not subject.has_torch(findings):
+    variant = queries.variant_of(findings)
+    if not queries.has_torch(findings):
         return skipped(tr("torch is not installed"))
     if variant is None:
         return skipped(tr("nothing records which variant torch is"))
-    read = subject.torch_label(findings)
-    if not variant.is_cpu or not subject.sees_hardware(findings):
+    read = queries.torch_label(findings)
+    if not variant.is_cpu or not queries.sees_hardware(findings):
         return ok(read)
     gpu = next((gpu.name for gpu in findings.machine.gpus if gpu.name), tr("an NVIDIA GPU"))
     if findings.cpu_requested:
         return warning("requested", read, torch=read, gpu=gpu)
-    if subject.conda_of(findings, "pytorch"):
+    if queries.conda_of(findings, "pytorch"):
         return skipped(tr("conda chose this build: see the check for it"))
     return problem("cpu", read, torch=read, gpu=gpu)
 
@@ -117,15 +113,15 @@ def cpu_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
 @check("D47")  # conda chose a CPU build
 def conda_cpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for `cpu` in the build string of conda's torch, and for `cpuonly`."""
-    record = subject.conda_of(findings, "pytorch") or subject.conda_of(findings, "pytorch-cpu")
+    record = queries.conda_of(findings, "pytorch") or queries.conda_of(findings, "pytorch-cpu")
     if record is None:
         return skipped(tr("torch was not installed by conda here"))
     read = f"{record.name} {record.version} {record.build}"
     if not record.build.startswith("cpu") and "_cpu" not in record.build and record.name != "pytorch-cpu":
         return ok(read)
-    if findings.cpu_requested or not subject.sees_hardware(findings):
+    if findings.cpu_requested or not queries.sees_hardware(findings):
         return ok(read)
-    case = "cpuonly" if subject.conda_of(findings, "cpuonly") else "cpu"
+    case = "cpuonly" if queries.conda_of(findings, "cpuonly") else "cpu"
     return problem(case, read, build=record.build, cuda=_wanted_cuda(findings))
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import queries
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.findings import Findings
@@ -37,21 +37,21 @@ def _holds(
 
 
 def _versions(findings: Findings) -> dict[str, Version]:
-    versions = {item.name: subject.version_of(item.version) for item in findings.conda}
-    versions |= {dist.name: subject.version_of(dist.version) for dist in reversed(findings.dists)}
-    torch, python = subject.torch_version(findings), subject.version_of(findings.python.version)
+    versions = {item.name: queries.version_of(item.version) for item in findings.conda}
+    versions |= {dist.name: queries.version_of(dist.version) for dist in reversed(findings.dists)}
+    torch, python = queries.torch_version(findings), queries.version_of(findings.python.version)
     versions |= {"torch": torch, "python": python}
-    cuda = subject.cuda_of(findings)
+    cuda = queries.cuda_of(findings)
     versions |= {"cuda": Version(str(cuda))} if cuda else {}
     public = {name: Version(version.public) for name, version in versions.items() if version is not None}
-    conda = subject.conda_of(findings, "pytorch")
-    release = subject.version_of(conda.version) if conda else None
+    conda = queries.conda_of(findings, "pytorch")
+    release = queries.version_of(conda.version) if conda else None
     return {**public, "torch": release} if release and "torch" not in public else public
 
 
 def _words(findings: Findings) -> dict[str, str]:
-    system, conda = findings.machine.system, subject.conda_of(findings, "pytorch")
-    words = {"os": system.os, "arch": system.arch, "platform": subject.platform_of(findings) or ""}
+    system, conda = findings.machine.system, queries.conda_of(findings, "pytorch")
+    words = {"os": system.os, "arch": system.arch, "platform": queries.platform_of(findings) or ""}
     if conda and conda.build.startswith("py3"):  # conda-forge's begin with cuda or cpu
         words["channel"] = "pytorch"
     return words

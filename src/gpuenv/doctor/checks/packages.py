@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import Version
 
-from gpuenv.doctor.checks import known_combinations
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import known_combinations, queries
 from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -31,24 +30,21 @@ _LONGEST_PATH = 260
 @check("D40")  # torchvision or torchaudio of another torch
 def companions(findings: Findings, knowledge: Knowledge) -> Outcome:
     """Compare each companion with the matrix, its own metadata, and its variant with torch's."""
-    torch = subject.torch_version(findings)
-    there = [(name, version) for name in COMPANIONS if (version := subject.installed(findings, name))]
+    torch = queries.torch_version(findings)
+    there = [(name, version) for name in COMPANIONS if (version := queries.installed(findings, name))]
     if torch is None or not there:
         return skipped(tr("no torch, or no companion of it"))
     if torch.is_prerelease:
         return skipped(tr("torch {torch} is not a release: compatible packages are not known", torch=torch))
     read = ", ".join(f"{name} {version}" for name, version in there)
-    for name, version in there:
-        outcome = _judge(name, version, torch, findings, knowledge, read)
-        if outcome:
-            return outcome
-    return ok(f"torch {torch}, {read}")
+    outcomes = (_judge(name, version, torch, findings, knowledge, read) for name, version in there)
+    return next(filter(None, outcomes), ok(f"torch {torch}, {read}"))
 
 
 def _judge(
     name: str, version: Version, torch: Version, findings: Findings, knowledge: Knowledge, read: str
 ) -> Outcome | None:
-    facts = {"name": name, "version": version, "torch": subject.torch_label(findings)}
+    facts = {"name": name, "version": version, "torch": queries.torch_label(findings)}
     paired = knowledge.companions_of(Version(torch.public)).get(name, ())
     public = Version(version.public)
     fits = tr(" or ").join(map(str, paired)) or "?"
@@ -58,15 +54,11 @@ def _judge(
     if paired and public not in paired and knowledge.companion_release(name, public) and not pinned:
         needs = tr("torch of {name} {version}", name=name, version=public)
         return problem("other-torch", read, needs=needs, fits=fits, **facts)
-    own, wanted = _variant(name, version, torch, findings, knowledge), subject.variant_of(findings)
-    if (
-        own
-        and own.is_known
-        and wanted
-        and not fits_variant(own, wanted, loose=knowledge.matches_by_major(name, public))
-    ):
+    own, wanted = _variant(name, version, torch, findings, knowledge), queries.variant_of(findings)
+    loose = knowledge.matches_by_major(name, public)
+    if own and own.is_known and wanted and not fits_variant(own, wanted, loose=loose):
         return problem("other-variant", read, own=own, wanted=wanted, **facts)
-    if subject.failed(findings) and ("torchvision::nms" in subject.said(findings) and name == "torchvision"):
+    if name == "torchvision" and queries.failed(findings) and "torchvision::nms" in queries.said(findings):
         return warning("suspect", read, fits=fits, **facts)
     return None
 
@@ -77,8 +69,8 @@ def _variant(
     """Return a companion's variant: its version tells it, or it is PyPI's beside a torch that is not."""
     if version.local:
         return Variant(version.local)
-    dist, platform = subject.dist_of(findings, name), subject.platform_of(findings)
-    proven = subject.works(findings) and name == "torchvision"  # verify counts on its operators
+    dist, platform = queries.dist_of(findings, name), queries.platform_of(findings)
+    proven = queries.works(findings) and name == "torchvision"  # verify counts on its operators
     if dist is None or dist.installer not in _FROM_PYPI or not torch.local or proven:
         return None
     if platform is None or name in WITHOUT_CUDA:
@@ -88,7 +80,7 @@ def _variant(
 
 def _asked_torch(findings: Findings, name: str) -> Iterator[Requirement]:
     """Yield what the companion's metadata asks of torch: `torch==2.14.1`; a lower bound alone says little."""
-    dist = subject.dist_of(findings, name)
+    dist = queries.dist_of(findings, name)
     for line in dist.requires if dist else ():
         try:
             requirement = Requirement(line)
@@ -101,7 +93,7 @@ def _asked_torch(findings: Findings, name: str) -> Iterator[Requirement]:
 @check("D41")  # NumPy 2 with a torch built for NumPy 1
 def numpy(findings: Findings, knowledge: Knowledge) -> Outcome:
     """Judge numpy and torch by the known-bad combinations."""
-    numpy, torch = subject.installed(findings, "numpy"), subject.torch_version(findings)
+    numpy, torch = queries.installed(findings, "numpy"), queries.torch_version(findings)
     if numpy is None or torch is None:
         return skipped(tr("no torch, or no numpy"))
     row = known_combinations.applying(findings, knowledge, about="numpy")
@@ -109,34 +101,32 @@ def numpy(findings: Findings, knowledge: Knowledge) -> Outcome:
     if row is None:
         return ok(read)
     needs = " ".join(row.constrain) or row.remedy
-    return problem("too-new", read, numpy=numpy, torch=subject.torch_label(findings), wanted=needs)
+    return problem("too-new", read, numpy=numpy, torch=queries.torch_label(findings), wanted=needs)
 
 
 @check("D29")  # extensions that were built for another torch
 def extensions(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Compare the torch and CUDA that local versions name with those that are here."""
-    torch, cuda = subject.torch_version(findings), subject.cuda_of(findings)
+    torch, cuda = queries.torch_version(findings), queries.cuda_of(findings)
     if torch is None:
         return skipped(tr("torch is not installed"))
     seen = []
     for dist in findings.dists:
-        version = subject.version_of(dist.version)
+        version = queries.version_of(dist.version)
         if version is None or not version.local or dist.name in STACK or not _is_extension(dist, version):
             continue
         seen.append(f"{dist.name} {version}")
         other = _other_torch(version, torch) or _other_cuda(version, str(cuda.major) if cuda else None)
         if other:
             facts = {"name": dist.name, "version": version, "built": other}
-            return problem("other-torch", seen[-1], torch=subject.torch_label(findings), **facts)
+            return problem("other-torch", seen[-1], torch=queries.torch_label(findings), **facts)
     return ok(", ".join(seen) or tr("no extension records what it was built for"))
 
 
 def _is_extension(dist: Dist, version: Version) -> bool:
     local = version.local or ""
-    return bool(
-        _LOCAL_TORCH.search(local)
-        or (_LOCAL_CUDA.match(local) and any("torch" in line for line in dist.requires))
-    )
+    needs_torch = any("torch" in line for line in dist.requires)
+    return bool(_LOCAL_TORCH.search(local) or (_LOCAL_CUDA.match(local) and needs_torch))
 
 
 def _other_torch(version: Version, torch: Version) -> str | None:
@@ -165,7 +155,7 @@ def _other_cuda(version: Version, major: str | None) -> str | None:
 @check("D60")  # both packages of ONNX Runtime
 def onnxruntime(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Look for the CPU's and the GPU's package, which write the same files."""
-    there = [name for name in _ONNX_RUNTIMES if subject.dist_of(findings, name)]
+    there = [name for name in _ONNX_RUNTIMES if queries.dist_of(findings, name)]
     if not there:
         return skipped(tr("no ONNX Runtime"))
     return problem("both", " ".join(there)) if len(there) == len(_ONNX_RUNTIMES) else ok(there[0])
@@ -174,8 +164,8 @@ def onnxruntime(findings: Findings, _knowledge: Knowledge) -> Outcome:
 @check("D42")  # the toolkit that extensions would be built with is not of torch's CUDA
 def cuda_toolkit(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Compare torch's CUDA with the nvcc that torch finds: by CUDA_HOME, on PATH, in /usr/local/cuda."""
-    cuda, toolkit = subject.cuda_of(findings), findings.machine.toolkit
-    home = subject.variable(findings, "CUDA_HOME") or subject.variable(findings, "CUDA_PATH")
+    cuda, toolkit = queries.cuda_of(findings), findings.machine.toolkit
+    home = queries.variable(findings, "CUDA_HOME") or queries.variable(findings, "CUDA_PATH")
     if findings.machine.system.os != "windows" and home and ":" in home:
         return warning("list", home, home=home)
     if cuda is None or toolkit is None or toolkit.cuda is None:
@@ -209,7 +199,8 @@ def index_configuration(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return warning("certificate", f"{variable}={path}", variable=variable, path=path)
     for index in findings.indexes:
         if index.fault and index.fault in _INDEX_FAULTS:
-            return warning(index.fault, _index_label(index), **_index_facts(index))
+            facts = {"mirror": index.mirror or "?", "instead": index.instead or "?"}
+            return warning(index.fault, _index_label(index), url=index.url, origin=index.origin, **facts)
     if not findings.indexes:
         return skipped(tr("no index is configured: pip and uv use their defaults"))
     return ok(", ".join(map(_index_label, findings.indexes)))
@@ -217,15 +208,6 @@ def index_configuration(findings: Findings, _knowledge: Knowledge) -> Outcome:
 
 def _index_label(index: ConfiguredIndex) -> str:
     return f"{index.url} [{index.origin}]"
-
-
-def _index_facts(index: ConfiguredIndex) -> dict[str, str]:
-    return {
-        "url": index.url,
-        "origin": index.origin,
-        "mirror": index.mirror or "?",
-        "instead": index.instead or "?",
-    }
 
 
 @check("D46")  # Windows refuses long paths

@@ -10,27 +10,20 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.model.findings import CondaPackage, Dist, Findings, PciDevice
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.target import TargetGpu
+from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM, TargetGpu
 
 NVIDIA, AMD = "10de", "1002"
 _DISPLAY = "03"
-_PLATFORMS: dict[tuple[str, str], Platform] = {
-    ("linux", "x86_64"): "linux-64",
-    ("linux", "aarch64"): "linux-aarch64",
-    ("windows", "x86_64"): "win-64",
-}
-# what stands beside usable GPUs, or is told by a check of its own
-_TOLD_ELSEWHERE = frozenset(
-    {"mig", "vgpu", "devices-hidden", "capability-unknown", "capability-ambiguous", "tegra"}
+# what stands beside usable GPUs, or has a check of its own
+_CHECKED_ELSEWHERE = (
+    *("mig", "vgpu", "devices-hidden", "tegra"),
+    *("capability-unknown", "capability-ambiguous"),
 )
-
-# what nvidia-smi names a cause with, where no GPU of the machine is told
-_NAMED = frozenset(
-    {
-        "driver-mismatch", "driver-not-loaded", "nvidia-smi-failed", "nvidia-smi-timeout", "gpu-lost",
-        "gpu-error",
-    }
-)  # fmt: skip
+# what nvidia-smi names a cause with, where no GPU of the machine is reported
+_NAMED = (
+    *("driver-mismatch", "driver-not-loaded", "nvidia-smi-failed", "nvidia-smi-timeout"),
+    *("gpu-lost", "gpu-error"),
+)
 _NVML = "libnvidia-ml"  # a container without a GPU lacks it too
 
 # where a problem's repair begins, in English and in Chinese
@@ -112,7 +105,7 @@ def variable(findings: Findings, name: str) -> str | None:
 def platform_of(findings: Findings) -> Platform | None:
     """Return the machine's platform; None for one that CUDA builds are not made for."""
     system = findings.machine.system
-    return _PLATFORMS.get((system.os, system.arch))
+    return PLATFORMS_BY_SYSTEM.get((system.os, system.arch))
 
 
 def is_posix_linux(findings: Findings) -> bool:
@@ -122,9 +115,8 @@ def is_posix_linux(findings: Findings) -> bool:
 
 def nvidia_devices(findings: Findings) -> tuple[PciDevice, ...]:
     """Return NVIDIA's display devices on the bus."""
-    return tuple(
-        device for device in findings.pci if device.vendor == NVIDIA and device.kind.startswith(_DISPLAY)
-    )
+    own = (device for device in findings.pci if device.vendor == NVIDIA)
+    return tuple(device for device in own if device.kind.startswith(_DISPLAY))
 
 
 def sees_hardware(findings: Findings) -> bool:
@@ -181,11 +173,8 @@ def without_repair(message: str) -> str:
 
 def broken_driver(findings: Findings) -> tuple[tuple[str, str], ...]:
     """Return the problems (code, message) that keep the machine's GPUs from being used."""
-    return tuple(
-        (item.code, item.message)
-        for item in findings.machine.blocking_problems
-        if item.code not in _TOLD_ELSEWHERE
-    )
+    problems = findings.machine.blocking_problems
+    return tuple((item.code, item.message) for item in problems if item.code not in _CHECKED_ELSEWHERE)
 
 
 def names_its_cause(findings: Findings) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from gpuenv.doctor.checks import (
     build,
     container,
-    driver_access,
-    driver_modules,
-    gpu_states,
+    driver,
     hardware,
     installation,
     libraries,
@@ -17,13 +15,14 @@ from gpuenv.doctor.checks import (
 from gpuenv.doctor.checks.outcome import Check
 
 _SUBJECTS = (
-    hardware, gpu_states,
+    hardware,
     container,
-    driver_modules, driver_access,
-    installation, build,
+    driver,
+    installation,
+    build,
     libraries,
     packages,
     running,
-)  # fmt: skip
+)
 
 CHECKS = tuple(var for subject in _SUBJECTS for var in vars(subject).values() if isinstance(var, Check))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.doctor.checks import queries as subject
+from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -16,7 +16,7 @@ _FAILURES = {"import-failed": "import", "crashed": "crash", "hung": "hang", "no-
 @check("D07")  # CUDA_VISIBLE_DEVICES hides the GPU
 def visible_devices(findings: Findings, _knowledge: Knowledge) -> Outcome:
     """Read the variable as CUDA does: the first entry that names no device ends the list."""
-    value = subject.variable(findings, _VISIBLE)
+    value = queries.variable(findings, _VISIBLE)
     if value is None:
         return ok(tr("not set"))
     gpus = findings.machine.gpus
@@ -46,7 +46,7 @@ def verify_result(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if proof.ok:
         return ok(tr("{count} GPUs passed", count=proof.gpus) if proof.gpus else tr("the CPU worked"))
     message = proof.errors[0] if proof.errors else tr("no message")
-    facts = {"message": message, "torch": subject.torch_label(findings)}
+    facts = {"message": message, "torch": queries.torch_label(findings)}
     if proof.signature == _SHADOWED and not (findings.foreign_torch or findings.here):
         why = tr("nothing hides it, so its installation is incomplete")
         return problem("known", message, why=why, advice=tr("reinstall it"), **facts)

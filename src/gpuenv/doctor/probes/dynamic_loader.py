@@ -23,17 +23,13 @@ def configured_folders(root: Path) -> Iterator[tuple[str, str]]:
     for line in _lines(main):
         words = line.split()
         if words[0] == "include":
-            patterns += (_within_etc(word) for word in words[1:])
+            patterns += (word.removeprefix("/etc/") for word in words[1:])
         elif line.startswith("/"):
             yield line, main.name
     for file in dict.fromkeys(file for pattern in patterns for file in _matching(main.parent, pattern)):
         for line in _lines(file):
             if line.startswith("/"):
                 yield line, file.relative_to(main.parent).as_posix()
-
-
-def _within_etc(pattern: str) -> str:
-    return pattern.removeprefix("/etc/") if pattern.startswith("/etc/") else pattern
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:

@@ -108,9 +108,8 @@ def driver_libraries(root: Path) -> tuple[str, ...]:
     fields: dict[str, None] = {}
     for library_place in _LIBRARY_PLACES:
         try:
-            names = sorted(
-                (path.name for path in (root / library_place).glob("libcuda.so.*")), key=len, reverse=True
-            )
+            files = (root / library_place).glob("libcuda.so.*")
+            names = sorted((file.name for file in files), key=len, reverse=True)
         except OSError:
             continue
         if names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.indexes.configuration.read import read_configuration
@@ -36,17 +37,12 @@ def read_indexes(
 def _judged(source: IndexSource, mirrors: tuple[Mirror, ...]) -> ConfiguredIndex:
     mirror = mirror_of_url(source.url, mirrors)
     known = ConfiguredIndex(redact_credentials(source.url), source.origin, mirror.name if mirror else None)
-    right = correction(source.url, mirrors)
-    never = is_bogus(source.url, mirrors)
     if mirror is not None and mirror.status == _RETIRED:
-        return _with_fault(known, _RETIRED)
+        return replace(known, fault=_RETIRED)
+    right = correction(source.url, mirrors)
     if right is not None:
-        return _with_fault(known, "wrong", right)
-    return _with_fault(known, "bogus") if never is not None else known
-
-
-def _with_fault(known: ConfiguredIndex, fault: str, instead: str | None = None) -> ConfiguredIndex:
-    return ConfiguredIndex(known.url, known.origin, known.mirror, fault, instead)
+        return replace(known, fault="wrong", instead=right)
+    return known if is_bogus(source.url, mirrors) is None else replace(known, fault="bogus")
 
 
 def lost_certificates(environ: Mapping[str, str], here: Path) -> tuple[tuple[str, str], ...]:

@@ -54,9 +54,8 @@ def _names(folder: Path) -> tuple[str, ...]:
             names = [entry.name for _, entry in zip(range(_MOST), entries, strict=False)]
     except OSError:
         return ()
-    return tuple(
-        sorted(name for name in names if name.startswith(_CUDA) and ".so" in name and name not in _DRIVER)
-    )
+    libraries = (name for name in names if name.startswith(_CUDA) and ".so" in name)
+    return tuple(sorted(name for name in libraries if name not in _DRIVER))
 
 
 def _version_of(path: Path) -> str | None:
@@ -70,10 +69,12 @@ def read_driver_libraries(
     """Return libcuda files that are found before the driver's: (path, what leads there)."""
     own = {os.path.realpath(root / path.lstrip("/")) for path in kernel.libraries}
     places = [(folder, _VIA) for folder in _search_path(environ)]
-    places += [(root / line.lstrip("/"), f"/etc/{name}") for line, name in _configured(root)]
-    results = (
-        (folder / name, via) for folder, via in places for name in _DRIVER[:1] if is_there(folder / name)
-    )
+    places += [
+        (root / folder.lstrip("/"), f"/etc/{name}")
+        for folder, name in configured_folders(root)
+        if "compat" in folder or "stubs" in folder  # of CUDA's compatibility packages and toolkit
+    ]
+    results = ((folder / _DRIVER[0], via) for folder, via in places if is_there(folder / _DRIVER[0]))
     return tuple((str(path), via) for path, via in results if not _is_the_drivers(path, own, kernel))[:10]
 
 
@@ -81,13 +82,6 @@ def _is_the_drivers(path: Path, own: set[str], kernel: KernelFindings) -> bool:
     real = os.path.realpath(path)
     number = _NUMBERED.search(real)
     return real in own or bool(number and kernel.nvidia and number[1] in kernel.nvidia.split())
-
-
-def _configured(root: Path) -> Iterator[tuple[str, str]]:
-    """Yield directories of CUDA's stubs and compatibility packages in the loader's configuration."""
-    for folder, file in configured_folders(root):
-        if "compat" in folder or "stubs" in folder:
-            yield folder, file
 
 
 def read_foreign_torch(

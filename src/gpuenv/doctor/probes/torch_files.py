@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -40,13 +41,14 @@ def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> T
         return None
     version, variant, problem = _version(path / "torch/version.py")
     needs, finds_own, named = _linked(path / "torch/lib")
+    folders = (*named, *_places(path, python, environ, root))
     return TorchFiles(
         place=str(path),
         version=version,
         variant=variant,
         architectures=_architectures(path / "torch/lib"),
         needs=needs,
-        lacking=_lacking(needs, (*named, *_places(path, python, environ, root))),
+        lacking=tuple(name for name in needs if not any(is_there(folder / name) for folder in folders)),
         finds_own=finds_own,
         problem=problem,
     )
@@ -104,12 +106,11 @@ def _found(chunks: Iterator[bytes]) -> tuple[str, ...]:
 def _linked(folder: Path) -> tuple[tuple[str, ...], bool, tuple[Path, ...]]:
     """Return the libraries of CUDA that torch's own need, whether they say where to look first, and where."""
     read = [needs for name in _LINKED if (needs := _needs(folder / name))]
-    names = dict.fromkeys(
-        library for needs in read for library in needs.libraries if library.startswith(_CUDA)
-    )
+    libraries = dict.fromkeys(chain.from_iterable(needs.libraries for needs in read))
+    names = (name for name in libraries if name.startswith(_CUDA) and not name.startswith(_DRIVERS))
     first = bool(read) and all(needs.rpath and not needs.runpath for needs in read)
     places = tuple(dict.fromkeys(path for needs in read for path in own_folders(needs, folder)))
-    return tuple(name for name in names if not name.startswith(_DRIVERS)), first, places
+    return tuple(names), first, places
 
 
 def _needs(library: Path) -> LinkedLibraries | None:
@@ -147,5 +148,30 @@ def _places(file: Path, python: Interpreter, environ: Mapping[str, str], root: P
     yield from (Path(prefix, "lib") for prefix in (python.prefix, python.base_prefix) if prefix)
 
 
-def _lacking(needs: tuple[str, ...], folders: tuple[Path, ...]) -> tuple[str, ...]:
-    return tuple(name for name in needs if not any(is_there(folder / name) for folder in folders))
+def read_unread(python: Interpreter) -> tuple[str, ...]:
+    """Return the directories of packages, of torch and of its metadata that are there and can't be read."""
+    places = (*python.packages, python.user_site if python.uses_user_site else None)
+    return tuple(str(path) for location in places if location for path in _closed(Path(location)))
+
+
+def _closed(file: Path) -> Iterator[Path]:
+    if _is_closed(file):
+        yield file
+        return
+    try:
+        beside = sorted(file.glob("torch-*.dist-info"))
+    except OSError:
+        return
+    yield from (path for path in (file / "torch", *beside) if _is_closed(path))
+
+
+def _is_closed(folder: Path) -> bool:
+    """Tell whether permission is what is missing; tried, since lists and servers say more than modes do."""
+    try:
+        next(folder.iterdir(), None)
+        os.stat(f"{folder}{os.sep}.")  # noqa: PTH116 - whether it may be entered; pathlib drops the dot
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -20,7 +20,6 @@ from gpuenv.doctor.examine import DoctorOptions, Examination, examine
 from gpuenv.doctor.repair import (
     PlannedRepair,
     Repaired,
-    RepairOptions,
     apply_repair,
     begin_log,
     plan_repair,
@@ -30,6 +29,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import VerificationFailed
 from gpuenv.planning.detect import detect
+from gpuenv.planning.options import PlanOptions
 
 
 def repair(
@@ -38,11 +38,11 @@ def repair(
     """Show what would repair an environment, do it after a yes, and tell what came of it."""
     if not console.as_json:
         show(examined.diagnosis, console)
-    sources = RepairOptions(
-        tuple(arguments.mirrors or ()),
-        tuple(arguments.find_links or ()),
-        arguments.offline,
-        arguments.only_binary,
+    sources = PlanOptions(
+        mirrors=tuple(arguments.mirrors or ()),
+        find_links=tuple(arguments.find_links or ()),
+        offline=arguments.offline,
+        only_binary=arguments.only_binary,
     )
     with console.working(tr("planning")):
         planned = plan_repair(examined, sources, os.environ)

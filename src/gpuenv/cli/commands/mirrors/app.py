@@ -89,7 +89,7 @@ def use(
 ) -> int:
     """Configure pip, uv and conda to use a mirror; undo with `mirrors reset`."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
-    from gpuenv.mirrors.chosen_mirror import UseOptions  # noqa: PLC0415
+    from gpuenv.mirrors.settings import UseOptions  # noqa: PLC0415
 
     options = UseOptions(_configured(tools), scope, insecure)
     return command.use(name, options, console, print_only=print_only, yes=yes)

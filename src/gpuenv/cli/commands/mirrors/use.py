@@ -8,7 +8,7 @@ from typing import Any
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import check_terminal, confirm, print_data, print_file
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.mirrors.chosen_mirror import UseOptions
+from gpuenv.mirrors.settings import UseOptions
 from gpuenv.mirrors.use import Changes, ConfigurationChange, apply_reset, apply_use, plan_reset, plan_use
 from gpuenv.model.mirror import Tool
 from gpuenv.secrets.url_credentials import redact_credentials

@@ -10,8 +10,8 @@ from gpuenv.images.base_images import SLIM
 from gpuenv.images.recipe import plan_image
 from gpuenv.indexes.mirrors.canonical_urls import canonical_sources
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.locks.hashes import Hashing
 from gpuenv.locks.lock_plan import lock_if_possible, lock_plan
+from gpuenv.locks.official_files import Hashing
 from gpuenv.model.locked import Locked
 from gpuenv.model.plan import Plan
 from gpuenv.planning.hashes.fetch import HashProgress

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,15 +12,15 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import RequirementChange, Risk
-from gpuenv.adapt.risks.code_search import CodeUses, places_of
-from gpuenv.i18n.messages import current_language, tr
-from gpuenv.knowledge.api_changes import KINDS, ApiChange, parse_api_changes
+from gpuenv.adapt.risks.code_text import language_of, without_comments
+from gpuenv.i18n.messages import N_, current_language, tr
+from gpuenv.knowledge.api_changes import KINDS, ApiChange, CodeLanguage, parse_api_changes
 
 MOST_PLACES = 5  # of one risk
 MOST_UNSEEN = 4  # risks of a change that no line of code was found for
 _SOURCE = "matrix api-changes.json"
 _ALIASES = {"lightning": "pytorch-lightning", "pytorch": "torch"}
-_NOWHERE = CodeUses((), 0)
+_MOST_OF_A_FILE = 50  # places of one change: more tell nothing new
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,19 @@ def _risks(
     if move.old is None:
         hidden = ()
     shown = (*seen, *hidden[:MOST_UNSEEN])
-    risks = [_risk(row, uses.get(row.id, _NOWHERE)) for row in shown]
+    risks = [_risk(row, uses.get(row.id, CodeUses())) for row in shown]
     if move.old is not None and len(shown) < len(rows):
         risks.append(Risk("others", _others(len(rows) - len(shown), looked=looked), _SOURCE))
     return tuple(risks)
 
 
 def _others(count: int, *, looked: bool) -> str:
+    template = N_("{count} further known changes lie between; the code was not looked at")
     if looked:
-        return tr(
-            "{count} further known changes lie between the two releases; no code was found that uses them",
-            count=count,
+        template = N_(
+            "{count} further known changes lie between the two releases; no code was found that uses them"
         )
-    return tr("{count} further known changes lie between; the code was not looked at", count=count)
+    return tr(template, count=count)
 
 
 def _risk(row: ApiChange, places: CodeUses) -> Risk:
@@ -158,3 +159,60 @@ def _version(text: str) -> Version | None:
         return Version(text.strip().removesuffix(".*"))
     except InvalidVersion:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeUses:
+    """The first lines where a change is met, `FILE:LINE` (`notes.ipynb[3]:2` in a cell), and how many."""
+
+    first: tuple[str, ...] = ()
+    count: int = 0
+
+
+def places_of(
+    changes: Iterable[ApiChange], code: Iterable[tuple[str, str]], most: int
+) -> Mapping[str, CodeUses]:
+    """Find the lines that each change concerns, by its id; `most` places of each are kept.
+
+    `code` are paths and texts. Comments, docstrings and messages don't count where a text can be taken apart.
+    """
+    wanted = tuple(change for change in changes if change.compiled)
+    fields: dict[str, list[str]] = {}
+    for path, text in code:
+        language = language_of(path)
+        if language is None:
+            continue
+        for change, line in _in_file(wanted, text, language):
+            fields.setdefault(change.id, []).append(f"{path}:{line}")
+    return {name: CodeUses(tuple(places[:most]), len(places)) for name, places in fields.items()}
+
+
+def _in_file(
+    changes: tuple[ApiChange, ...], text: str, language: CodeLanguage
+) -> Iterator[tuple[ApiChange, int]]:
+    """Yield the lines of a file; only a file with a line that seems concerned is tokenized."""
+    lower = text.lower()
+    here = [change for change in changes if language in change.languages and _may_match(change, text, lower)]
+    if here:
+        code = without_comments(text, language)
+        ends = [at for at, letter in enumerate(code) if letter == "\n"]
+        for change in here:
+            yield from ((change, line) for line in _lines(change, code, ends))
+
+
+def _may_match(change: ApiChange, text: str, lower: str) -> bool:
+    likely = not change.needs or any(all(word in lower for word in way) for way in change.needs)
+    return likely and change.compiled is not None and change.compiled.search(text) is not None
+
+
+def _lines(change: ApiChange, code: str, ends: list[int]) -> list[int]:
+    """Return the lines where matches start, the first of them; blanks before a match don't count."""
+    lines: list[int] = []
+    for match in change.compiled.finditer(code) if change.compiled else ():
+        start = match.start() + len(match[0]) - len(match[0].lstrip())
+        line = bisect_left(ends, start) + 1
+        if line not in lines[-1:]:
+            lines.append(line)
+        if len(lines) == _MOST_OF_A_FILE:
+            break
+    return lines

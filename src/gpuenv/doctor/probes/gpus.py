@@ -1,15 +1,21 @@
-"""What nvidia-smi says of the state of its GPUs: mode, memory, errors, heat."""
+"""The GPUs of a machine: their device files, the PCI bus, and the state that nvidia-smi reports."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpuenv.host.executables import read_text
+from gpuenv.host.nvidia.pci import bound_driver, parse_id
 from gpuenv.host.nvidia.smi import find_nvidia_smi
 from gpuenv.i18n.messages import tr
-from gpuenv.model.findings import GpuState
+from gpuenv.model.findings import GpuState, Node, PciDevice
 from gpuenv.process import subprocesses as process
 
+_NAMES = ("nvidia*", "dxg", "kfd")
+_MOST_NODES = 512
+_CLASSES = ("03", "0680")  # displays and 3D controllers; NVSwitch
 _LIMIT_S = 15.0
 _FIELDS = (
     "index", "compute_mode", "memory.used", "memory.total", "ecc.errors.uncorrected.volatile.total",
@@ -17,6 +23,34 @@ _FIELDS = (
 )  # fmt: skip
 _MOST = 256
 _LARGEST = 1 << 20  # bytes of an answer
+
+
+def read_nodes(root: Path) -> tuple[Node, ...]:
+    """Return the device files that belong to GPUs, and whether this user may open them."""
+    try:
+        paths = [path for name in _NAMES for path in sorted((root / "dev").glob(name))[:_MOST_NODES]]
+    except OSError:
+        return ()
+    files = (path for path in paths if not path.is_dir())
+    return tuple(Node("/dev/" + path.name, os.access(path, os.R_OK | os.W_OK)) for path in files)
+
+
+def read_devices(root: Path) -> tuple[PciDevice, ...]:
+    """Return the display devices and NVSwitches of all makers, in the order of their bus ids."""
+    try:
+        devices = sorted((root / "sys/bus/pci/devices").iterdir())
+    except OSError:
+        return ()
+    return tuple(result for device in devices if (result := _read_device(device)))
+
+
+def _read_device(device: Path) -> PciDevice | None:
+    vendor, kind = parse_id(read_text(device / "vendor")), parse_id(read_text(device / "class"))
+    number = parse_id(read_text(device / "device"))
+    if vendor is None or number is None or kind is None or not kind.startswith(_CLASSES):
+        return None
+    translation = (read_text(device / "iommu_group" / "type") or "").strip() or None
+    return PciDevice(vendor, number, kind, bound_driver(device), translation)
 
 
 def read_states(environ: Mapping[str, str], root: Path) -> tuple[GpuState, ...]:

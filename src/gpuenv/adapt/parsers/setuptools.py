@@ -1,6 +1,14 @@
-"""A setup.py, which is read and never run, with the place of all that it asks for.
+"""setup.py, which is parsed and never run, and setup.cfg, with the position of each requirement.
 
 setup(name="paper", python_requires=">=3.6", install_requires=["torch==1.7.1", "numpy<1.20"])
+
+[options]
+python_requires = >=3.6
+install_requires =
+    torch==1.7.1
+    numpy<1.20; python_version < "3.8"
+
+https://setuptools.pypa.io/en/latest/userguide/declarative_config.html
 """
 
 from __future__ import annotations
@@ -20,6 +28,9 @@ from gpuenv.i18n.messages import tr
 _LARGEST = 512 << 10
 _PLAIN = re.compile(r"[rRuU]?(?P<quote>['\"])(?P<inner>.*)(?P=quote)")
 _FILE = re.compile(r"[\w./-]*require[\w./-]*\.(?:txt|in)", re.ASCII)
+_SECTION = re.compile(r"\[(?P<name>[^\]\r\n]+)\]")
+_OPTION = re.compile(r"(?P<name>[\w-]+)\s*[=:][ \t]*")
+_COMMENT = ("#", ";")
 
 
 def read_setup(file: DependencyFile) -> ParsedFile:
@@ -83,11 +94,7 @@ def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 yield key.value, value
     elif isinstance(node, ast.Call) and _name(node.func) == "dict":
-        yield from (
-            (keyword_argument.arg, keyword_argument.value)
-            for keyword_argument in node.keywords
-            if keyword_argument.arg is not None
-        )
+        yield from ((item.arg, item.value) for item in node.keywords if item.arg is not None)
 
 
 def _name(node: ast.expr) -> str:
@@ -145,8 +152,7 @@ class _Reader:
         named = next(self._files(value, 0), None)
         start = self.places.start(value)
         if named is None:
-            text = tr("`install_requires` is computed and is left unchanged")
-            self.found.tell(start, text)
+            self.found.tell(start, tr("`install_requires` is computed and is left unchanged"))
         else:
             self.found.follow(named, "requirements", start)
 
@@ -169,5 +175,39 @@ class _Reader:
         if plain and plain["inner"] == value:
             yield start + plain.start("inner"), start + plain.end("inner"), plain["inner"]
         else:
-            text = tr("`{text}` is not a plain string and is left unchanged", text=shown(raw))
-            self.found.tell(start, text)
+            self.found.tell(
+                start, tr("`{text}` is not a plain string and is left unchanged", text=shown(raw))
+            )
+
+
+def read_setup_cfg(file: DependencyFile) -> ParsedFile:
+    """Read a setup.cfg; nothing is raised."""
+    collector = Collector(file)
+    for name, start, end in _values(file.text):
+        if name == "python_requires":
+            collector.take("python", file.text[start:end], start, end)
+        elif name == "install_requires":
+            take_requirement(collector, file.text[start:end], start, end)
+    return collector.result()
+
+
+def _values(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the options of `[options]`, one line of a value each, by the places of the line."""
+    at = 1 if text.startswith("\ufeff") else 0
+    section, option = "", ""
+    for line in re.split(r"(?<=\n)", text[at:]):
+        bare, start = line.strip(), at + len(line) - len(line.lstrip())
+        at += len(line)
+        if not bare or bare.startswith(_COMMENT):
+            continue
+        header = _SECTION.match(line)
+        if header:
+            section, option = header["name"].strip(), ""
+            continue
+        begin = None if line[0].isspace() else _OPTION.match(line)
+        if begin:
+            option = begin["name"].lower().replace("-", "_")
+            start += begin.end()
+            bare = line[begin.end() :].strip()
+        if section == "options" and bare:
+            yield option, start, start + len(bare)
