@@ -17,7 +17,7 @@ from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.tool import Calling, find, known_version, read_info
 from gpuenv.model.conda import CondaChannel, CondaPlan
 from gpuenv.model.plan import Plan
-from gpuenv.planning.conda.known_tools import with_known_tool
+from gpuenv.planning.conda.plan import with_known_tool
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
 

@@ -25,7 +25,7 @@ from gpuenv.model.errors import GpuenvError
 from gpuenv.model.locked import Locked
 from gpuenv.model.plan import FilePlace, Plan, PlannedPackage, Sources, StackFile
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.direct_urls import with_direct_urls
 
 OFFLINE = PlanOptions(offline=True, driver="535.104.05", gpus=("9.0",))
 SHA = "0123456789abcdef" * 4
@@ -192,11 +192,13 @@ def test_uv_is_told_the_hash_that_a_mirror_does_not_tell(environ: dict[str, str]
         for item in plan().packages
     )
     mirrors = load_mirrors(environ)
-    planned = by_address(made(stack=files, pins=("torch[opt]==2.14.1+cu126",), sources=sources), mirrors)
+    planned = with_direct_urls(
+        made(stack=files, pins=("torch[opt]==2.14.1+cu126",), sources=sources), mirrors
+    )
     assert planned.pins == (f"torch[opt] @ {aliyun}/{files[0].filename}#sha256={SHA}",)
     assert planned.sources.find_links == ()
     unknown = plan(stack=files, sources=sources)
-    assert by_address(unknown, mirrors) == unknown
+    assert with_direct_urls(unknown, mirrors) == unknown
 
 
 def test_a_wheelhouse_is_locked_with_a_warning(environ: dict[str, str], tmp_path: Path) -> None:

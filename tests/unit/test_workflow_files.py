@@ -44,13 +44,13 @@ def test_where_files_come_from_is_passed_over_and_told(tmp_path: Path, line: str
     (tmp_path / "r.txt").write_text(f"{line}\ntorch==1.12.1+cu113\n", encoding="utf-8")
     options = PlanOptions(requirement_files=(tmp_path / "r.txt",))
     assert list(map(str, gather_requirements(options).requirements)) == ["torch==1.12.1+cu113"]
-    (warning,) = gather_requirements(options).told
+    (warning,) = gather_requirements(options).warnings
     assert line in warning.message
 
 
 def test_a_password_in_what_is_passed_over_is_not_told(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("-i https://me:s3cret@example.com/simple\ntorch\n", encoding="utf-8")
-    (warning,) = gather_requirements(PlanOptions(requirement_files=(tmp_path / "r.txt",))).told
+    (warning,) = gather_requirements(PlanOptions(requirement_files=(tmp_path / "r.txt",))).warnings
     assert "s3cret" not in warning.message
 
 
@@ -83,7 +83,7 @@ def test_a_pipe_asks_for_the_same_each_time_that_a_plan_is_made() -> None:
         os.close(reader)
     for wanted in wishes:
         assert [requirement.name for requirement in wanted.request.requirements] == ["torch", "numpy"]
-        assert [warning.code for warning in wanted.told] == ["requirements-file"]
+        assert [warning.code for warning in wanted.warnings] == ["requirements-file"]
 
 
 def test_a_file_that_names_itself_is_bad_input(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.constraints import constraints_of
@@ -110,7 +110,7 @@ def _moves(stack: Stack, task: Task) -> Moves | None:
 
 def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], task: Task) -> Resolver:
     """Return the resolver for a stack; what a package may become must not be known to fail with it."""
-    named = by_address(plan, load_mirrors(task.environ))
+    named = with_direct_urls(plan, load_mirrors(task.environ))
     base = resolver_question(named, stack.question.target, task.plan_request.options)
     constraints = dict.fromkeys((*base.constraints, *limits_of_moves(stack, wanted)))
     base = replace(base, constraints=tuple(constraints), before=task.before)

@@ -25,8 +25,7 @@ from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources
 from gpuenv.planning.complete_wheelhouses import compile_requirements
-from gpuenv.planning.hashes.fetch import HashFetcher
-from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.hashes import HashFetcher, keep_hashes
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.own_constraints import own_pip_constraints, pip_chooses_by_own_rules
 from gpuenv.planning.resolve_others import planned_file

@@ -19,8 +19,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.findings import Findings
 from gpuenv.model.machine import Machine
-from gpuenv.operations.only_environment import only_environment
-from gpuenv.operations.verify import VerifyOptions, find_by_name, verify
+from gpuenv.operations.verify import VerifyOptions, find_by_name, only_environment, verify
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.untrusted.documents import load_json

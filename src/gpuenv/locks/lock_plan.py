@@ -39,7 +39,7 @@ from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.rules.driver import least_driver
@@ -108,7 +108,7 @@ def _complete(
     if len(plan.packages) > len(stack):
         return plan.packages
     target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
-    question = resolver_question(by_address(plan, mirrors), target, options)
+    question = resolver_question(with_direct_urls(plan, mirrors), target, options)
     outcome = resolver.compile_requirements(question, environ)
     if isinstance(outcome, uv_failure.Unresolvable):
         raise _conflict(outcome)

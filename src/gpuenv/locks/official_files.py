@@ -21,7 +21,7 @@ from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import Plan, PlannedPackage
-from gpuenv.planning.hashes.fetch import HashFetcher, HashProgress, Unwatched
+from gpuenv.planning.hashes import HashFetcher, HashProgress, Unwatched
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests
 

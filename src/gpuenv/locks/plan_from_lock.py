@@ -34,14 +34,14 @@ from gpuenv.model.locked import LockedFile
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
-from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.hashes import keep_hashes
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for, list_files, with_sizes
 from gpuenv.planning.pythons import offer_pythons
-from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
+from gpuenv.planning.requirements import original_request
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.planning.steps import with_steps
 from gpuenv.resolution.decision import Decision
@@ -82,7 +82,7 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
         plan,
         warnings=(*plan.warnings, *overlay_warnings(environ)),
         why=(*plan.why, _why(lock)),
-        asked=asked_of(options, tuple(map(_exactly, files))),
+        asked=original_request(options, tuple(map(_exactly, files))),
     )
     return without_passwords(with_steps(with_sizes(plan, options, environ), target))
 

@@ -33,7 +33,7 @@ from gpuenv.model.plan import (
     Sources,
     StackFile,
 )
-from gpuenv.planning.hashes.files import keep_hashes
+from gpuenv.planning.hashes import keep_hashes
 from gpuenv.planning.mirrors.labels import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.steps import with_steps
@@ -61,9 +61,9 @@ class FetchWatcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provided:
-    """A plan whose files are there: `told` says from where they came, `local` is the one to be run."""
+    """A plan whose files were fetched: `planned` names their sources, `local` is installed from disk."""
 
-    told: Plan
+    planned: Plan
     local: Plan
 
 

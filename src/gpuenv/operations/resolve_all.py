@@ -20,13 +20,13 @@ from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
 from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
 from gpuenv.planning.download_size import load_dependencies
-from gpuenv.planning.index_shadows import with_shadows_told
 from gpuenv.planning.machines import is_here
 from gpuenv.planning.mirrors.labels import is_mirror
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question, with_steps
+from gpuenv.planning.warnings import with_shadow_warnings
 from gpuenv.resolution.download_size import estimate
 from gpuenv.resolution.target import choose_target
 
@@ -55,7 +55,9 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
         return None  # some mirrors hand out whole files only: uv would fetch a wheel to read its METADATA
     try:
         target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
-        outcome = compile_requirements(resolver_question(by_address(plan, mirrors), target, options), environ)
+        outcome = compile_requirements(
+            resolver_question(with_direct_urls(plan, mirrors), target, options), environ
+        )
     except GpuenvError:
         return None  # the installer will say it, with all that it tried
     if isinstance(outcome, Unresolvable):
@@ -63,7 +65,7 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
     stack = {package.name for package in plan.packages}
     others = (package for package in packages_of(outcome) if package.name not in stack)
     whole = replace(plan, packages=(*plan.packages, *others))
-    return with_shadows_told(whole, environ, offline=options.offline)
+    return with_shadow_warnings(whole, environ, offline=options.offline)
 
 
 def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> None:

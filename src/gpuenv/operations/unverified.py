@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.listing import Environment, find_environment
+from gpuenv.files.read_limited import read_limited
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, ProofInterrupted
 from gpuenv.model.machine import Machine
-from gpuenv.operations.verify import VerifyResult, verify
-from gpuenv.operations.verify_created import only_devices
+from gpuenv.operations.verify import VerifyResult, only_devices, verify
+from gpuenv.planning.options import PlanOptions
+from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.verification.locate import locate
 
 
@@ -40,10 +44,9 @@ def prove_again(
     Raises ProofInterrupted on Ctrl-C, UsageError where its Python is gone or another gpuenv is at work on it.
     """
     environment, python = unproven.place, python_of(unproven, environ)
-    chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
     try:
         with locked(environment):
-            return verify(str(python), only_devices(environ, chosen), machine=machine)
+            return verify(str(python), only_devices(environ, machine, devices), machine=machine)
     except KeyboardInterrupt:
         raise proof_interrupted(environment.name, environment.path, python) from None
 
@@ -57,3 +60,25 @@ def proof_interrupted(name: str, path: Path, python: Path) -> ProofInterrupted:
         fixes=(Fix(tr("verify it"), command),),
         data={"environment": {"name": name, "path": str(path), "python": str(python)}, "verify": None},
     )
+
+
+_LARGEST = 64 << 20  # bytes
+
+
+def request_digest(options: PlanOptions) -> str:
+    """Return a digest of the requirements, the options as typed and the content of the files they name."""
+    files = (*options.requirement_files, options.environment_file, options.from_lock)
+    request = {
+        "requirements": options.requirements,
+        "options": options.as_typed,
+        "files": [_content(file) for file in files if file is not None],
+    }
+    return sha256(redact_credentials(json.dumps(request)).encode()).hexdigest()
+
+
+def _content(file: Path) -> tuple[str, str | None]:
+    """Return a file's name and digest; None where it can't be read, which planning tells."""
+    try:
+        return str(file), sha256(read_limited(file, _LARGEST, patient=True)).hexdigest()
+    except (OSError, ValueError):
+        return str(file), None

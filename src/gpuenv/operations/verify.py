@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gpuenv.environments.listing import find_environment, place_of
+from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
 from gpuenv.environments.record import Record, read_record, write_record
+from gpuenv.environments.store import find_store
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import VerificationFailed
+from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.interrupted_change import place_meant
 from gpuenv.operations.manage import foreign, refuse_interrupted
-from gpuenv.operations.only_environment import only_environment
 from gpuenv.operations.proof_age import proven
 from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
 from gpuenv.verification.locate import LocatedPython, Lookup, locate
@@ -182,3 +183,66 @@ def _without_gpu(record: Record) -> bool | None:
         return parse_machine(record.machine).without_gpu if record.machine is not None else None
     except ValueError:
         return None
+
+
+def verify_created(
+    python: Path, machine: Machine, environ: Mapping[str, str], devices: tuple[int, ...]
+) -> VerifyResult:
+    """Verify an environment that gpuenv has just made, on these GPUs as nvidia-smi counts (none: on all)."""
+    return verify(
+        str(python),
+        only_devices(environ, machine, devices),
+        machine=machine,
+        remember=lambda *_: None,
+        options=VerifyOptions(trust=True),  # gpuenv made it, whoever it belongs to on a network disk
+    )
+
+
+def only_devices(environ: Mapping[str, str], machine: Machine, devices: tuple[int, ...]) -> dict[str, str]:
+    """Return the variables with which CUDA sees these GPUs alone, in nvidia-smi's order; none: all."""
+    gpus = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
+    variables = dict(environ)
+    if gpus:
+        variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(gpu.uuid or str(gpu.index) for gpu in gpus)
+    return variables
+
+
+_MOST_COMMANDS = 5
+
+
+def only_environment(environ: Mapping[str, str], command: str) -> Path | None:
+    """Return the environment that gpuenv made, None where it made none; raise UsageError for several.
+
+    `command` is the one to name an environment to, such as `verify`.
+    """
+    try:
+        made = list_environments(find_store(environ))
+    except UsageError:  # nowhere to keep any
+        return None
+    if len(made) > 1:
+        raise _several(made, command)
+    return made[0].place.path if made else None
+
+
+def _several(made: tuple[Environment, ...], command: str) -> UsageError:
+    commands = tuple(
+        f"gpuenv {command} {shlex.quote(environment.place.name)}" for environment in made[:_MOST_COMMANDS]
+    )
+    return UsageError(
+        tr("no environment is active, and there are {count}: name one", count=len(made)),
+        code="environment-not-named",
+        because=tuple(Because(_described(environment), str(environment.place.path)) for environment in made),
+        fixes=tuple(Fix(tr("specify it"), command) for command in commands),
+        data={
+            "environments": [
+                {"name": environment.place.name, "path": str(environment.place.path)} for environment in made
+            ]
+        },
+    )
+
+
+def _described(environment: Environment) -> str:
+    torch = (environment.record.package("torch") or {}).get("version")
+    parts = (environment.place.name, f"torch {torch}" if torch else None, str(environment.place.path))
+    return " · ".join(part for part in parts if part)

@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
-from gpuenv.indexes.mirrors.notes import (
-    none_answered,
-)
+from gpuenv.indexes.mirrors.notes import none_answered
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.uv_failure import Unresolvable
@@ -23,24 +21,26 @@ from gpuenv.planning import complete_wheelhouses as wheelhouses
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
 from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
 from gpuenv.planning.download_size import with_download
-from gpuenv.planning.ignored_settings import warn_of_folder
 from gpuenv.planning.index_order import unread_private, with_origin
-from gpuenv.planning.index_shadows import warn_of_indexes, with_shadows_told
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines, is_described
-from gpuenv.planning.mirrors.remarks import told_of_mirrors
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.direct_urls import by_address
+from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
 from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
-from gpuenv.planning.recorded_request import asked_of
 from gpuenv.planning.redact import without_passwords
-from gpuenv.planning.requirements import Gathered, gather_requirements
+from gpuenv.planning.requirements import Gathered, gather_requirements, original_request
 from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
 from gpuenv.planning.steps import resolver_question, with_steps
+from gpuenv.planning.warnings import (
+    warn_of_indexes,
+    warn_of_settings,
+    with_mirror_notes,
+    with_shadow_warnings,
+)
 from gpuenv.resolution.conda.environment_yml import EnvironmentFile
 from gpuenv.resolution.conda.plan_part import with_conda_python
 from gpuenv.resolution.decision import Decision, Solution
@@ -97,22 +97,22 @@ def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Instal
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is wished for, with what the user's environment.yml adds to it; `told` are warnings about that."""
+    """What is requested, with what the user's environment.yml adds to it, and warnings about that."""
 
     options: PlanOptions
     request: Request
     file: EnvironmentFile
-    told: tuple[PlanWarning, ...]
+    warnings: tuple[PlanWarning, ...]
     mirrors: Mirrors
 
     @property
     def cpu(self) -> bool:
-        """Whether a CPU build is asked for in so many words."""
+        """Whether a CPU build is requested explicitly."""
         return self.request.variant is not None and self.request.variant.is_cpu
 
 
 def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -> PlanRequest:
-    """Return what is wished for; the selectors in an environment.yml are about machines like `host`."""
+    """Return what is requested; the selectors of an environment.yml are evaluated for `machine`."""
     manager = installer.manager
     if manager == EMBEDDED:
         options = replace(options, manager=manager)
@@ -122,7 +122,7 @@ def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -
     if options.only_binary:
         refuse_building(map(str, gathered.requirements))
     request = _request(options, gathered, manager)
-    return PlanRequest(options, request, file, (*warnings, *gathered.told), installer.mirrors)
+    return PlanRequest(options, request, file, (*warnings, *gathered.warnings), installer.mirrors)
 
 
 def plan_of(
@@ -166,16 +166,16 @@ def completed(
     *,
     target: str,
 ) -> Plan:
-    """Return a plan of wheels with what is told of it besides, and its steps."""
-    plan = _warned(told_of_mirrors(plan, question, decision, listed), listed, wanted.options, environ)
-    plan = with_shadows_told(plan, environ, offline=wanted.options.offline)
+    """Return a plan of wheels with its warnings and steps."""
+    plan = _warned(with_mirror_notes(plan, question, decision, listed), listed, wanted.options, environ)
+    plan = with_shadow_warnings(plan, environ, offline=wanted.options.offline)
     if wanted.request.manager in CONDA_MANAGERS:
         plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
     return finished(plan, wanted, environ, target)
 
 
 def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
-    """Return a plan with what there is to tell of the wish, and with its steps."""
+    """Return a plan with warnings about the request, its sizes and its steps."""
     described = is_described(wanted.options)  # then nobody has looked for a Python
     warnings = tuple(
         warning for warning in plan.warnings if not (described and warning.code == "python-download")
@@ -184,11 +184,16 @@ def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target
     came = {*(package.name for package in plan.packages), *plan.requirements}
     plan = replace(
         plan,
-        warnings=(*warnings, *wanted.told, *overlay_warnings(environ), *warn_of_folder(environ)),
-        asked=asked_of(wanted.options, wanted.request.typed(*came).requirements),
+        warnings=(
+            *warnings,
+            *wanted.warnings,
+            *overlay_warnings(environ),
+            *warn_of_settings(environ),
+        ),
+        asked=original_request(wanted.options, wanted.request.typed(*came).requirements),
     )
     if plan.conda is not None:
-        from gpuenv.planning.conda.known_tools import with_known_tool  # noqa: PLC0415 - for conda alone
+        from gpuenv.planning.conda.plan import with_known_tool  # noqa: PLC0415 - for conda alone
 
         plan = with_known_tool(plan, environ)
     plan = with_download(with_sizes(plan, wanted.options, environ), wanted.options, environ, target)
@@ -274,7 +279,7 @@ def _jointly(
         return build_plan(question, decision, solution, configuration, resolved)
 
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | Unresolvable:
-        named = by_address(plan, load_mirrors(environ))
+        named = with_direct_urls(plan, load_mirrors(environ))
         compile_input = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
         return only_fitting(wheelhouses.compile_requirements(compile_input, environ, unread), question.target)
 

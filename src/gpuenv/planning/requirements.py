@@ -14,11 +14,12 @@ from packaging.requirements import Requirement
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import PlanWarning
+from gpuenv.model.plan import OriginalRequest, PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.request import OPTIONAL, parse_named, parse_requirements
-from gpuenv.secrets.url_credentials import redact_credentials
+from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 
 _LARGEST = 8 << 20  # bytes
 _MOST_FILES = 200
@@ -43,13 +44,13 @@ class RequirementsFile:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All that is asked for; `told` are warnings of what in the requirements files does not count.
+    """All that is requested, with warnings about lines of requirements files that are ignored.
 
-    `optional` are projects that nobody asked for and that come along where they can be had.
+    `optional` are projects that nobody requested, and that are added if they are available.
     """
 
     requirements: tuple[Requirement, ...]
-    told: tuple[PlanWarning, ...]
+    warnings: tuple[PlanWarning, ...]
     optional: tuple[str, ...] = ()
 
 
@@ -191,3 +192,20 @@ def _option(line: str, name: str) -> UsageError:
         because=(Because(tr("gpuenv chooses the source of the files itself"), name),),
         fixes=(Fix(tr("remove the line; give --mirror or --find-links on the command line instead")),),
     )
+
+
+def original_request(options: PlanOptions, requirements: tuple[Requirement, ...]) -> OriginalRequest:
+    """Return what a plan was asked for, without passwords: those are looked up again when they are needed."""
+    return OriginalRequest(
+        requirements=tuple(redact_credentials(str(requirement)) for requirement in requirements),
+        mirrors=tuple(map(without_userinfo, options.mirrors)),
+        find_links=tuple(map(_lasting, options.find_links)),
+        cuda=options.cuda,
+        channel=options.channel,
+        devices=options.devices,
+    )
+
+
+def _lasting(location: str) -> str:
+    """Return a wheelhouse as it can be found from any folder."""
+    return without_userinfo(location) if is_remote(location) else str(local_path(location).absolute())

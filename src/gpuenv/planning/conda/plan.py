@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -12,6 +13,8 @@ from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.installers.conda.tool import TOOLS, Calling, known_version, tool_versions
+from gpuenv.installers.conda.tool_info import nodefaults_is_safe, warnings_for
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.conda import ChannelListing, CondaChannel
 from gpuenv.model.errors import Fix, GpuenvError, Unreachable, Unsatisfiable
@@ -21,6 +24,7 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import FORGE, WHEELS, conda_builds, locate_channel
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import list_files
+from gpuenv.process.surroundings import cache_root
 from gpuenv.resolution.conda.builds import CondaBuild, knowledge_of_channel, known_packages
 from gpuenv.resolution.conda.cudnn import with_needed_cudnn
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
@@ -183,3 +187,14 @@ def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]
         )
         for location, (reason, answer) in listings.items()
     )
+
+
+def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/")) -> Plan:
+    """Return the plan with warnings of its tool's flaws, and whether that one knows `nodefaults`."""
+    if plan.conda is None or plan.manager not in TOOLS:
+        return plan
+    tool, known = plan.manager, tool_versions()
+    version = known_version(tool, Calling(environ, cache_root(environ)), root)
+    warnings = warnings_for(tool, version, known) if version else ()
+    part = replace(plan.conda, nodefaults=nodefaults_is_safe(tool, version, known))
+    return replace(plan, conda=part, warnings=(*plan.warnings, *warnings))

@@ -14,7 +14,7 @@ from gpuenv.model.plan import FilePlace, Plan, StackFile
 from gpuenv.planning.mirrors.labels import mirror_at
 
 
-def by_address(plan: Plan, mirrors: Mirrors) -> Plan:
+def with_direct_urls(plan: Plan, mirrors: Mirrors) -> Plan:
     """Return a plan whose pins name the files of mirrors that tell no hashes, where these are known."""
     hashes = {package.name: package.sha256 for package in plan.packages}
     files = {file.name: _with_hash(file, hashes) for file in plan.stack if _lies_without_hash(file, mirrors)}

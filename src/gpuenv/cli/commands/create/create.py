@@ -27,10 +27,9 @@ from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations import create as creating
 from gpuenv.operations.fetch_stack import Provided, StackNotFetchedError, fetch_stack
 from gpuenv.operations.plan_with_retries import Fallback
-from gpuenv.operations.request_digest import request_digest
 from gpuenv.operations.resolve_all import check_disk, check_least_room, with_all_files
-from gpuenv.operations.unverified import find_unproven
-from gpuenv.operations.verify_created import verify_created
+from gpuenv.operations.unverified import find_unproven, request_digest
+from gpuenv.operations.verify import verify_created
 from gpuenv.planning.conda.choose import choose_manager
 from gpuenv.planning.options import PlanOptions
 
@@ -168,7 +167,7 @@ def _carry_out(
     for warning in holding.warnings:
         console.note(warning.message)
     planned = replace(
-        provided.told, warnings=(*provided.told.warnings, *fallback.warnings, *holding.warnings)
+        provided.planned, warnings=(*provided.planned.warnings, *fallback.warnings, *holding.warnings)
     )
     with following(tr("fetching packages"), quiet=console.quiet) as progress:
         how = creating.Options(
@@ -192,12 +191,12 @@ def _apply(
     how: creating.Options,
     more: dict[str, Any],
 ) -> int:
-    plan = provided.told
+    plan = provided.planned
     proofs: list[VerificationFailed] = []
 
     def verify(python: Path) -> creating.Verified:
         with console.working(tr("verifying")):
-            proof = verify_created(python, plan, os.environ, devices)
+            proof = verify_created(python, plan.machines[0], os.environ, devices)
         if proof.error is not None:
             proofs.append(proof.error)
         console.print_proof(proof.lines)

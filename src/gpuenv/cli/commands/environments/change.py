@@ -30,8 +30,7 @@ from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
-from gpuenv.operations.verify import VerifyOptions, VerifyResult, verify
-from gpuenv.operations.verify_created import only_devices
+from gpuenv.operations.verify import VerifyResult
 from gpuenv.planning.detect import detect
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import with_files_read
@@ -168,17 +167,9 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
 
 def _apply(planned: PlannedChange, arguments: ChangeArguments, console: Console) -> Changed:
     def prove(python: Path) -> VerifyResult:
-        machine = detect(os.environ)
         devices = planned.opened.asked.devices
-        chosen = tuple(gpu for gpu in machine.gpus if gpu.index in devices)
         with console.working(tr("verifying")):
-            result = verify(
-                str(python),
-                only_devices(os.environ, chosen),
-                machine=machine,
-                remember=lambda *_: None,
-                options=VerifyOptions(trust=True),
-            )
+            result = verify_created(python, detect(os.environ), os.environ, devices)
         console.print_proof(result.lines)
         return result
 

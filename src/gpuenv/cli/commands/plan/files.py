@@ -14,7 +14,7 @@ from gpuenv.locks.lock_plan import lock_if_possible, lock_plan
 from gpuenv.locks.official_files import Hashing
 from gpuenv.model.locked import Locked
 from gpuenv.model.plan import Plan
-from gpuenv.planning.hashes.fetch import HashProgress
+from gpuenv.planning.hashes import HashProgress
 from gpuenv.planning.options import PlanOptions
 
 _ALSO_WITHOUT_HASHES = ("requirements.txt",)

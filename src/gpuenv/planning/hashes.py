@@ -1,4 +1,4 @@
-"""Hashes that no page tells, made by reading the files: each once, kept by its address and size."""
+"""Hashes that no page has: computed from the files, each once; and files of hashes for the installer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from gpuenv.environments.wheel_cache import WheelStore
+from gpuenv.environments.wheel_cache import WheelStore, unwritable
+from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.http import HttpClient, HttpProblem, fetch_size
 from gpuenv.http.ranges import BrokenFileError
@@ -22,7 +23,8 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.errors import Fix, Unreachable
 from gpuenv.model.plan import PlannedPackage
-from gpuenv.process.surroundings import cache_root
+from gpuenv.on_disk.replace import replace_file
+from gpuenv.process.surroundings import cache_root, writable_cache
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 from gpuenv.untrusted.documents import load_json
 from gpuenv.wheels.download import Expected, download
@@ -126,3 +128,16 @@ def _add(path: Path, key: str, digest: str) -> None:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump({**_read(path), key: digest}, file)
         Path(name).replace(path)
+
+
+def keep_hashes(text: str, environ: Mapping[str, str]) -> Path:
+    """Keep the file by what is in it; raise UsageError where the cache can't be written."""
+    cache = writable_cache(environ)
+    lock_shared(cache)
+    path = cache / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, text)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    return path
