@@ -30,7 +30,7 @@ from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
-from gpuenv.operations.verify import VerifyResult
+from gpuenv.operations.verify import VerifyResult, verify_created
 from gpuenv.planning.detect import detect
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import with_files_read
