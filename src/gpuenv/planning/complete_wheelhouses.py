@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
@@ -56,10 +55,9 @@ def from_wheelhouses(plan: Plan) -> Plan:
     """Return the plan without any index where all files are in wheelhouses; an index may be local, too."""
     folders = tuple(link for link in plan.sources.find_links if not is_remote(link))
     paths = {local_path(folder) for folder in folders}
-    if not (plan.is_whole and all(_is_in(paths, package.url) for package in plan.packages)):
+    urls = [package.url or "" for package in plan.packages]
+    if not plan.is_whole or not all(
+        url and not is_remote(url) and local_path(url).parent in paths for url in urls
+    ):
         return plan
     return replace(plan, sources=replace(plan.sources, find_links=folders, no_index=True))
-
-
-def _is_in(folders: set[Path], url: str | None) -> bool:
-    return bool(url) and not is_remote(str(url)) and local_path(str(url)).parent in folders

@@ -26,7 +26,8 @@ def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], 
         return plan
     described = options.driver or options.gpus or options.platform or options.glibc
     here = is_here(options, plan.machines) and not described
-    free = _free(environ, target) if here else None
+    folder = Path(target) if Path(target).is_absolute() else find_store(environ).root
+    free = free_bytes(folder) if here else None
     return replace(plan, download=estimate(plan, load_dependencies(environ), free=free))
 
 
@@ -39,8 +40,3 @@ def load_dependencies(environ: Mapping[str, str]) -> Dependencies:
 
         return Dependencies(merge_rows("dependencies", shipped, own))
     return Dependencies(shipped)
-
-
-def _free(environ: Mapping[str, str], target: str) -> int | None:
-    path = Path(target)
-    return free_bytes(path if path.is_absolute() else find_store(environ).root)

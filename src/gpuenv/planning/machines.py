@@ -110,36 +110,20 @@ def _containing(machine: Machine, container: Container, glibc: str | None) -> Ma
 def read_machine(path: Path) -> Machine:
     """Read a machine that `gpuenv detect --json` saved, `-` from standard input; may raise UsageError."""
     try:
-        text = _read_stdin() if str(path) == "-" else read_text(path)
-        machine = parse_machine(load_json(text))
-    except OSError as error:
-        raise _bad_machine(path, reason_of(error)) from None
-    except ValueError as error:  # JSON, UTF-8 and the fields
-        raise _bad_machine(path, reason_of(error)) from None
-    machine = _with_driver_missed(machine)
-    return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
-
-
-def _with_driver_missed(machine: Machine) -> Machine:
-    """Say of a machine with GPUs that its driver is not known, as `detect` does: none is assumed unasked."""
-    missed = driver_unknown()
+        stdin = sys.stdin.buffer.read() if str(path) == "-" and sys.stdin else b""
+        machine = parse_machine(load_json(decode(stdin) if str(path) == "-" else read_text(path)))
+    except (OSError, ValueError) as error:  # ValueError: JSON, UTF-8 and the fields
+        raise UsageError(
+            tr("`{path}` is not a saved machine: {reason}", path=path, reason=reason_of(error)),
+            code="bad-machine",
+            fixes=(_save_it(),),
+        ) from None
+    missed = driver_unknown()  # as `detect` says of GPUs without a known driver: none is assumed
     known = {problem.code for problem in machine.problems}
-    if machine.driver is not None or not machine.gpus or missed.code in known:
-        return machine
-    return replace(machine, problems=(*machine.problems, missed))
-
-
-def _read_stdin() -> str:
-    return decode(sys.stdin.buffer.read()) if sys.stdin else ""
+    if machine.gpus and machine.driver is None and missed.code not in known:
+        machine = replace(machine, problems=(*machine.problems, missed))
+    return replace(machine, facts=tuple((field, f"{path}: {source}") for field, source in machine.facts))
 
 
 def _save_it() -> Fix:
     return Fix(tr("save it on that machine"), "gpuenv detect --json > machine.json")
-
-
-def _bad_machine(path: Path, reason: str) -> UsageError:
-    return UsageError(
-        tr("`{path}` is not a saved machine: {reason}", path=path, reason=reason),
-        code="bad-machine",
-        fixes=(_save_it(),),
-    )

@@ -140,7 +140,9 @@ def plan_of(
     decision = decide(question)
     if not decision.choices:
         refusal = refuse(question, decision)
-        refusal.because += none_answered(listed.silent) + _contradicted(listed)
+        contradicted = (item.message for item in listed.warnings if item.code == CONTRADICTED)
+        refusal.because += none_answered(listed.silent)
+        refusal.because += tuple(Because(message, "matrix wheels.json") for message in contradicted)
         raise refusal
     best, configuration = decision.choices[0], listed.configurations[0]
     question = with_numpy(question, best, configuration, wanted.options, environ)
@@ -148,12 +150,6 @@ def plan_of(
     question = replace(question, cpu_index=f"{official.address}/cpu" if official else None)
     plan = _decided(question, decision, listed, wanted.options, environ)
     return completed(plan, question, decision, listed, wanted, environ, target=target)
-
-
-def _contradicted(listed: PlanListings) -> tuple[Because, ...]:
-    """Name the pages whose files were left out for what is known of them."""
-    warnings = (warning for warning in listed.warnings if warning.code == CONTRADICTED)
-    return tuple(Because(warning.message, "matrix wheels.json") for warning in warnings)
 
 
 def completed(
@@ -259,7 +255,7 @@ def _decided(
 
 
 def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanWarning:
-    """Tell of an index from which the other packages could not be had."""
+    """Warn of an index that does not have the other packages."""
     index = configuration.index_url
     location = (index.name or index.url) if index else tr("the installer's default")
     text = tr("the index `{place}` was skipped: {problem}", place=location, problem=error.message)

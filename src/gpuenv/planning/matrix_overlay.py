@@ -111,6 +111,7 @@ def save_rows(directory: Path, mappings: Tables, environ: Mapping[str, str]) -> 
 
     Raises UsageError where that can't be done, or a file there is none of the matrices.
     """
+    from gpuenv.matrix_checks.manifest import MANIFEST, updated  # noqa: PLC0415
     from gpuenv.matrix_checks.serialise import DENSE, merge_rows, render_table  # noqa: PLC0415
 
     with _locked(directory, environ):
@@ -121,17 +122,9 @@ def save_rows(directory: Path, mappings: Tables, environ: Mapping[str, str]) -> 
         }
         for table, rows in merged.items():
             _replace(directory / f"{table}.json", render_table(rows, dense=table in DENSE))
-        _count_anew(directory, merged)
-
-
-def _count_anew(directory: Path, tables: Tables) -> None:
-    """Bring the manifest of a folder up to date, where it has one: the overlay has none."""
-    from gpuenv.matrix_checks.manifest import MANIFEST, updated  # noqa: PLC0415
-    from gpuenv.matrix_checks.serialise import render_table  # noqa: PLC0415
-
-    path = directory / f"{MANIFEST}.json"
-    if path.exists():
-        _replace(path, render_table(updated(_rows_in(directory, MANIFEST), tables)))
+        manifest = directory / f"{MANIFEST}.json"  # the overlay has none
+        if manifest.exists():
+            _replace(manifest, render_table(updated(_rows_in(directory, MANIFEST), merged)))
 
 
 def set_aside_garbled(environ: Mapping[str, str]) -> None:

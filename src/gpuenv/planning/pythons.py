@@ -33,8 +33,7 @@ def offer_pythons(
     Where nothing is known of another machine's, and its manager brings none, any that torch is built for.
     """
     offers = _on_offer(options, manager, target, knowledge, environ)
-    today = datetime.now(timezone.utc).date()
-    return with_ages(offers, knowledge.python_releases, today)
+    return with_ages(offers, knowledge.python_releases, datetime.now(timezone.utc).date())
 
 
 def _on_offer(
@@ -78,21 +77,18 @@ def _with_brought(
         return there
     specifiers = _patches_asked(options)
     if specifiers is not None:
-        exact = tuple(map(_unplaced, exact_pythons(without(environ, REFUSING_DOWNLOADS))))
-        return _by_release(there, exact, specifiers, environ)
+        exact = exact_pythons(without(environ, REFUSING_DOWNLOADS))
+        brought = tuple(replace(offer, path=None, installed=False) for offer in exact)
+        return _by_release(there, brought, specifiers, environ)
     releases = {offer.tag for offer in there}
-    brought = brought_by_uv(knowledge.python_releases, target.platform)
-    return (*there, *(offer for offer in brought if offer.tag not in releases))
+    known = brought_by_uv(knowledge.python_releases, target.platform)
+    return (*there, *(offer for offer in known if offer.tag not in releases))
 
 
 def _patches_asked(options: PlanOptions) -> SpecifierSet | None:
     """Return the request where it tells patch releases apart."""
     specifiers = parse_python(options.python) if options.python else None
     return specifiers if specifiers is not None and counts_patches(specifiers) else None
-
-
-def _unplaced(offer: PythonOffer) -> PythonOffer:
-    return replace(offer, path=None, installed=False)
 
 
 def _by_release(
@@ -107,10 +103,7 @@ def _by_release(
     """
     offers = (with_release(offer, environ) for offer in there if offer.installed)
     best: dict[tuple[str, bool], PythonOffer] = {}
-    for offer in (
-        *(python_offer for python_offer in brought if specifiers.contains(python_offer.version)),
-        *brought,
-    ):
+    for offer in sorted(brought, key=lambda offer: not specifiers.contains(offer.version)):
         best.setdefault((offer.tag, offer.installed), offer)
     return sort_offers((*(offer for offer in offers if offer is not None), *best.values()))
 

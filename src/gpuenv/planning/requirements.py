@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import OriginalRequest, PlanWarning
@@ -69,17 +69,13 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarnin
     files = [(path, read_requirements(path)) for path in options.requirement_files]
     typed = (_anchored(text, Path.cwd()) for text in options.requirements)
     lines = chain(typed, chain.from_iterable(file.lines for _, file in files))
-    warnings = (_passed_over(path, line) for path, file in files for line in dict.fromkeys(file.passed_over))
-    return replace(options, requirements=tuple(lines), requirement_files=()), tuple(warnings)
-
-
-def _passed_over(path: Path, line: str) -> PlanWarning:
-    text = tr(
-        "{file}: `{line}` is ignored: gpuenv chooses the source of the files itself",
-        file=path,
-        line=redact_credentials(line),
+    text = N_("{file}: `{line}` is ignored: gpuenv chooses the source of the files itself")
+    warnings = tuple(
+        PlanWarning("requirements-file", tr(text, file=path, line=redact_credentials(line)))
+        for path, file in files
+        for line in dict.fromkeys(file.passed_over)
     )
-    return PlanWarning("requirements-file", text)
+    return replace(options, requirements=tuple(lines), requirement_files=()), warnings
 
 
 def read_requirements(path: Path) -> RequirementsFile:
@@ -161,7 +157,12 @@ def _read_line(
     if _PLACES.match(line):
         return RequirementsFile((), (line,))
     if line.startswith("-"):
-        raise _option(line, str(path))
+        raise UsageError(
+            tr("`{line}` in {file} is an option, not a requirement", line=line, file=path),
+            code="option-in-requirements",
+            because=(Because(tr("gpuenv chooses the source of the files itself"), str(path)),),
+            fixes=(Fix(tr("remove the line; give --mirror or --find-links on the command line instead")),),
+        )
     bare = _HASHES.sub("", line).strip()
     anchored = _anchored(bare, path.absolute().parent)
     check_requirements((anchored,), f"{path}:{number}")
@@ -183,15 +184,6 @@ def _anchored(text: str, folder: Path) -> str:
     if named is None:
         return text
     return f"{named['name']} @ {Path(os.path.normpath(folder / named['path'])).as_uri()}{named['more'] or ''}"
-
-
-def _option(line: str, name: str) -> UsageError:
-    return UsageError(
-        tr("`{line}` in {file} is an option, not a requirement", line=line, file=name),
-        code="option-in-requirements",
-        because=(Because(tr("gpuenv chooses the source of the files itself"), name),),
-        fixes=(Fix(tr("remove the line; give --mirror or --find-links on the command line instead")),),
-    )
 
 
 def original_request(options: PlanOptions, requirements: tuple[Requirement, ...]) -> OriginalRequest:

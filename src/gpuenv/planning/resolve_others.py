@@ -159,15 +159,9 @@ def _may_help(failures: list[FailedSolution]) -> bool:
     last = failures[-1].outcome
     if last.unbuilt is not None:
         return sum(failed.outcome.unbuilt is not None for failed in failures) < _MOST_BUILDS
-    return _may_depend_on_torch(last)
-
-
-def _may_depend_on_torch(outcome: Unresolvable) -> bool:
-    """Whether another torch or Python may help: uv's explanation names one of them.
-
-    A requirement that no index has, or two that contradict each other, fail with every torch.
-    """
-    words = {word.lower() for word in _WORD.findall(outcome.message)}
+    # uv's explanation names one of them; a requirement that no index has, or two that contradict each other,
+    # fail with every torch
+    words = {word.lower() for word in _WORD.findall(last.message)}
     return not words.isdisjoint((*_STACK_NAMES, "python"))
 
 
@@ -195,12 +189,10 @@ def only_fitting(outcome: Resolved | Unresolvable, target: Target) -> Resolved |
         return outcome
     names = (file.filename for file in outcome.files if file.filename)
     name = next((item for item in names if not fits_name(item, target)), None)
-    return outcome if name is None else Unresolvable(_does_not_fit(name, target), ())
-
-
-def _does_not_fit(name: str, target: Target) -> str:
-    libc = {f"{machine.system.libc} {machine.system.libc_version}" for machine in target.machines}
-    return tr("{file} does not run with {there}", file=name, there=", ".join(sorted(libc)))
+    if name is None:
+        return outcome
+    libc = sorted({f"{machine.system.libc} {machine.system.libc_version}" for machine in target.machines})
+    return Unresolvable(tr("{file} does not run with {there}", file=name, there=", ".join(libc)), ())
 
 
 def packages_of(resolved: Resolved) -> tuple[PlannedPackage, ...]:
@@ -224,15 +216,12 @@ def planned_file(file: ResolvedFile | LockedFile) -> PlannedPackage:
 
 
 def _with_failures(plan: Plan, failures: list[FailedSolution]) -> Plan:
-    rejected = tuple(_rejection(failed) for failed in failures)
-    return replace(plan, rejected=rejected + plan.rejected)
-
-
-def _rejection(failed: FailedSolution) -> Rejection:
-    candidate = failed.choice.candidate
-    return Rejection(
-        "torch", str(candidate.torch), str(candidate.variant), "request", _reason(failed), "uv pip compile"
+    rejected = tuple(
+        Rejection("torch", str(build.torch), str(build.variant), "request", _reason(failed), "uv pip compile")
+        for failed in failures
+        for build in (failed.choice.candidate,)
     )
+    return replace(plan, rejected=rejected + plan.rejected)
 
 
 def _reason(failed: FailedSolution) -> str:

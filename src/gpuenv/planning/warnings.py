@@ -108,19 +108,13 @@ def warn_of_indexes(
         projects = tuple(canonicalize_name(item.name) for item in stack)
         with HttpClient(environ, access=plan.sources.access) as client:
             listings = (*listings, *read_listings(unread, projects, client))
+    is_configured = configured != IndexConfiguration(None, (), ())
     return (
         *warn_of_stack_shadows(stack, listings, configured),
         *warn_of_strategy(configured),
-        *_warn_of_lone_hashes(plan, listings, configured),
+        # known_digests reads what ships, for which there is no need without a configuration
+        *(warn_of_lone_hashes(plan, listings, configured, known_digests()) if is_configured else ()),
     )
-
-
-def _warn_of_lone_hashes(
-    plan: Plan, listings: tuple[Listing, ...], configured: IndexConfiguration
-) -> tuple[PlanWarning, ...]:
-    if configured == IndexConfiguration(None, (), ()):  # then what ships need not be read
-        return ()
-    return warn_of_lone_hashes(plan, listings, configured, known_digests())
 
 
 def _are_copies(url: str, other: str, mirrors: tuple[Mirror, ...]) -> bool:

@@ -42,16 +42,12 @@ def choose_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
         return options.manager
     tool = find_fastest(environ)
     if options.manager == _EMBEDDED_AS:
-        return EMBEDDED if tool is None and _embedded_is_there() else _EMBEDDED_AS
+        from gpuenv.installers import rattler  # noqa: PLC0415 - only where conda is asked for
+
+        return EMBEDDED if tool is None and rattler.is_there() else _EMBEDDED_AS
     if tool is not None:
         return tool.tool
     return _WITHOUT_TOOL if options.channel in (AUTO, WHEELS) else CONDA_MANAGERS[0]
-
-
-def _embedded_is_there() -> bool:
-    from gpuenv.installers import rattler  # noqa: PLC0415 - only where no conda tool is there
-
-    return rattler.is_there()
 
 
 def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], format_name: str) -> str:

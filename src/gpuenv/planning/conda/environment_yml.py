@@ -57,7 +57,8 @@ def with_file(
         if requirement is not None:
             more.append(requirement)
         else:
-            warnings.append(_passed_over(path, spec))
+            ignored = tr("{file}: `{spec}` is ignored", file=path, spec=spec)
+            warnings.append(PlanWarning("environment-file", ignored))
     if more:
         text = tr("{file}: {packages} would be requested from the index by their conda names", file=path,
                   packages=", ".join(more))  # fmt: skip
@@ -69,7 +70,3 @@ def with_file(
         cuda=file.cuda if file.cuda and options.cuda == "auto" else options.cuda,
     )
     return typed, tuple(warnings)
-
-
-def _passed_over(path: str, spec: str) -> PlanWarning:
-    return PlanWarning("environment-file", tr("{file}: `{spec}` is ignored", file=path, spec=spec))

@@ -10,7 +10,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv import matrices
 from gpuenv.http import HttpClient
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers.conda.tool import TOOLS, Calling, known_version, tool_versions
@@ -98,7 +98,9 @@ def question_of_channel(
     records = [record for answer in answers for record in answer.records]
     if records:
         known = with_needed_cudnn(question.knowledge, records)
-        read = listings_of_channel(_source(channel, answers), _projects(query), records)
+        url = next((answer.url for answer in answers if answer.url), channel.name)
+        source = IndexSource("conda", url, tr("channel {name}", name=channel.name), channel.name)
+        read = listings_of_channel(source, _projects(query), records)
         question = build_input(query.request, target, known, read, query.pythons)
     return ChannelQuestion(question, builds, warnings)
 
@@ -158,35 +160,22 @@ def _read(
     names = frozenset(conda_name(project) for project in projects)
     answers = read_channels((channel,), (target.platform, "noarch"), names, client)
     problem = next((answer.problem for answer in answers if answer.problem), None)
-    unread = () if problem is None or client.offline else (_unread(channel, problem),)
-    return answers, unread + _passed_over(answers)
-
-
-def _source(channel: CondaChannel, answers: tuple[ChannelListing, ...]) -> IndexSource:
-    url = next((answer.url for answer in answers if answer.url), channel.name)
-    return IndexSource("conda", url, tr("channel {name}", name=channel.name), channel.name)
-
-
-def _unread(channel: CondaChannel, problem: str) -> PlanWarning:
+    if problem is None or client.offline:
+        return answers, _passed_over(answers)
     text = tr("the channel {name} could not be read: {problem}", name=channel.name, problem=problem)
-    return PlanWarning("channel-unreadable", text)
+    return answers, (PlanWarning("channel-unreadable", text), *_passed_over(answers))
 
 
 def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]:
-    """Tell of the addresses that did not answer where another one stood in."""
-    listings = {
-        location: (reason, answer)
+    """Warn of the addresses that did not answer where another one stood in."""
+    text = N_("{place}: {reason}; {used} was read instead")
+    messages = {
+        location: tr(text, place=location, reason=reason, used=answer.url)
         for answer in answers
         if answer.url
         for location, reason in answer.passed_over
     }
-    return tuple(
-        PlanWarning(
-            "channel-passed-over",
-            tr("{place}: {reason}; {used} was read instead", place=location, reason=reason, used=answer.url),
-        )
-        for location, (reason, answer) in listings.items()
-    )
+    return tuple(PlanWarning("channel-passed-over", message) for message in messages.values())
 
 
 def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/")) -> Plan:

@@ -106,13 +106,9 @@ def _one(word: str, around: Circumstances) -> Chosen:
     mirror = find_mirror(word, everything)  # a folder of the same name is `./NAME`
     if mirror is not None:
         return _of_mirror(mirror, around, tr("option {option}", option="--mirror"))
-    if not _is_place(word):
-        raise unknown_mirror(word, everything)
-    return _of_address(word, around)
-
-
-def _is_place(word: str) -> bool:
-    return is_remote(word) or word.lower().startswith("file:") or os.path.isdir(word)  # noqa: PTH112
+    if is_remote(word) or word.lower().startswith("file:") or os.path.isdir(word):  # noqa: PTH112
+        return _of_address(word, around)
+    raise unknown_mirror(word, everything)
 
 
 def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
@@ -186,7 +182,8 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
     A folder is named absolutely: installers run elsewhere.
     """
     try:
-        _check_host(location.strip())
+        if is_remote(location.strip()) and not urlsplit(location.strip()).hostname:
+            raise ValueError(tr("it has no host"))  # noqa: TRY301 - told with the others
         if not is_remote(location) and not location.lower().startswith("file:"):
             location = os.path.abspath(location)  # noqa: PTH100 - a link must stay one
         return guess_source(location, tr("option {option}", option=option), role=role)
@@ -196,11 +193,6 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
             code="bad-address",
             fixes=(Fix(tr("write it as https://mirror.example/simple")),),
         ) from None
-
-
-def _check_host(location: str) -> None:
-    if not urlsplit(location).hostname and is_remote(location):
-        raise ValueError(tr("it has no host"))
 
 
 def _usual(around: Circumstances) -> Chosen:

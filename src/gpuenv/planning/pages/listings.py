@@ -185,10 +185,8 @@ def _with_wheelhouses(options: PlanOptions, environ: Mapping[str, str]) -> Index
     configured = read_installer_configuration(environ)
     if options.container is not None:
         configured = without_folders(configured)
-    wheelhouses = tuple(
-        named_source(find_link, "--find-links", "find-links") for find_link in options.find_links
-    )
-    links = (*wheelhouses, *configured.find_links)
+    named = (named_source(link, "--find-links", "find-links") for link in options.find_links)
+    links = (*named, *configured.find_links)
     access = configured.access.including((*options.mirrors, *options.find_links))
     return replace(configured, find_links=links, only_binary=options.only_binary, access=access)
 
@@ -221,18 +219,11 @@ def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfigurati
     """Return what pip's and uv's configuration names; raise UsageError for what is no address."""
     try:
         read = read_configuration(environ, home=_home(), cwd=Path.cwd())
-        for source in (
-            *read.extra_index_urls,
-            *read.find_links,
-            *((read.index_url,) if read.index_url else ()),
-        ):
+        for source in filter(None, (*read.extra_index_urls, *read.find_links, read.index_url)):
             urlsplit(source.url)
     except ValueError as error:
         raise UsageError(
-            tr(
-                "the configuration of pip or uv contains an invalid URL: {error}",
-                error=reason_of(error),
-            ),
+            tr("the configuration of pip or uv contains an invalid URL: {error}", error=reason_of(error)),
             code="bad-address",
             fixes=(Fix(tr("see their configuration"), "pip config debug"),),
         ) from None
