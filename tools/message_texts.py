@@ -15,7 +15,7 @@ from gpuenv import matrices
 from gpuenv.cli.app import app
 
 SOURCE = Path(__file__).parents[1] / "src" / "gpuenv"
-_CALLS = frozenset({"tr", "_tr", "N_"})
+_CALLS = frozenset({"tr", "_tr", "N_", "ngettext"})
 # the templates are in matrices, or handed over by who has marked them
 _FROM_ELSEWHERE = frozenset(
     {
@@ -55,7 +55,7 @@ def unmarked() -> list[str]:
     for path in SOURCE.rglob("*.py"):
         calls = list(_calls(path))
         marks = any(name in ("N_", "_tr") for name, _ in calls)
-        loose = [call for name, call in calls if name == "tr" and not _literal(call)]
+        loose = [call for name, call in calls if name == "tr" and not _literals(call)]
         if loose and not marks and str(path.relative_to(SOURCE)) not in _FROM_ELSEWHERE:
             values.append(f"{path.relative_to(SOURCE)}:{loose[0].lineno}")
     return values
@@ -65,7 +65,7 @@ def _in_program() -> Iterator[tuple[str, str]]:
     for path in SOURCE.rglob("*.py"):
         folders = [part for part in path.relative_to(SOURCE).with_suffix("").parts if part != "commands"]
         origin = folders[1] if folders[0] == "cli" and len(folders) > 1 else folders[0]
-        yield from ((text, origin.replace("_", "-")) for _, call in _calls(path) if (text := _literal(call)))
+        yield from ((text, origin.replace("_", "-")) for _, call in _calls(path) for text in _literals(call))
 
 
 def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
@@ -74,9 +74,10 @@ def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
             yield node.func.id, node
 
 
-def _literal(call: ast.Call) -> str | None:
-    first = call.args[0] if call.args else None
-    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+def _literals(call: ast.Call) -> list[str]:
+    return [
+        item.value for item in call.args if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
 
 
 def _in_help(command: Any) -> Iterator[tuple[str, str]]:

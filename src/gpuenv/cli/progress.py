@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from gpuenv.cli.output import note
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import ngettext, tr
 from gpuenv.model.amounts import render_size
 from gpuenv.untrusted.printable import printable
 
@@ -113,7 +113,7 @@ class Fetching:
 
     def begin(self, files: int, size: int | None) -> None:
         """Say how much there is to fetch."""
-        count = tr("1 file") if files == 1 else tr("{count} files", count=files)
+        count = ngettext("1 file", "{count} files", files)
         amount = tr("{size} to fetch", size=render_size(size)) if size else tr("size not known")
         self.shown.line(tr("fetching the torch stack: {count}, {amount}", count=count, amount=amount))
         self.shown.draw("bytes", tr("fetching {count} files", count=files), size)

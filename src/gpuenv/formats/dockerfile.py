@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable
 
 from gpuenv.formats.dockerfile_syntax import assignments, comment, quoted, written
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.image import BaseImage, ImageRecipe
 from gpuenv.model.locked import LockedFile
@@ -29,6 +29,7 @@ PYTHON = f"{_ENVIRONMENT}/bin/python"
 # The driver's libraries, which the container toolkit of old puts there; not CUDA's own, which must not go
 # before those that torch brings.
 _LIBRARIES = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
+_COMPILE_HERE = N_("compile your own code here, into {place}: the compiler stays in this stage")
 
 FILE_NAME = "Dockerfile.gpu"
 IGNORED = """\
@@ -94,8 +95,7 @@ def _needs(recipe: ImageRecipe) -> list[str]:
 def _build_stage(recipe: ImageRecipe) -> list[str]:
     base, plan = recipe.build, recipe.locked.plan
     return [
-        *_tag_alone(base),
-        f"FROM {_image(base)} AS build",
+        *_from(base, " AS build"),
         *_places(recipe),
         *_packages((*base.packages, *base.build_packages)),
         *_python_check(base, plan.python),
@@ -107,7 +107,7 @@ def _build_stage(recipe: ImageRecipe) -> list[str]:
         f"    python3 -m venv {_ENVIRONMENT} \\",
         f"    && {PYTHON} -m pip --disable-pip-version-check install \\",
         f"        --no-deps --require-hashes --requirement {_REQUIREMENTS}",
-        *_compile_here(base),
+        *(comment(tr(_COMPILE_HERE, place=_ENVIRONMENT)) if base.flavour == "cuda-devel" else ()),
         *comment(tr("the check of this image; it needs only torch")),
         *written(CHECK, recipe.check.splitlines()),
     ]
@@ -115,8 +115,7 @@ def _build_stage(recipe: ImageRecipe) -> list[str]:
 
 def _run_stage(recipe: ImageRecipe) -> list[str]:
     return [
-        *_tag_alone(recipe.run),
-        f"FROM {_image(recipe.run)}",
+        *_from(recipe.run),
         *assignments("LABEL", _labels(recipe)),
         *_packages(recipe.run.packages),
         *comment(tr("files written by the container get this user id: --build-arg UID=1000")),
@@ -152,14 +151,10 @@ def _end(recipe: ImageRecipe) -> list[str]:
     ]
 
 
-def _image(base: BaseImage) -> str:
-    return f"${{REGISTRY}}/{base.pinned}" if base.registry else base.pinned
-
-
-def _tag_alone(base: BaseImage) -> list[str]:
-    if base.is_fixed:
-        return []
-    return comment(tr("by tag, without a digest: the image may change"))
+def _from(base: BaseImage, stage: str = "") -> list[str]:
+    image = f"${{REGISTRY}}/{base.pinned}" if base.registry else base.pinned
+    floating = [] if base.is_fixed else comment(tr("by tag, without a digest: the image may change"))
+    return [*floating, f"FROM {image}{stage}"]
 
 
 def _places(recipe: ImageRecipe) -> list[str]:
@@ -219,21 +214,10 @@ def _for_compilers(recipe: ImageRecipe) -> list[str]:
     return [f"ENV TORCH_CUDA_ARCH_LIST={quoted(';'.join(recipe.capabilities))}"]
 
 
-def _compile_here(base: BaseImage) -> list[str]:
-    if base.flavour != "cuda-devel":
-        return []
-    return comment(
-        tr("compile your own code here, into {place}: the compiler stays in this stage", place=_ENVIRONMENT)
-    )
-
-
 def _requirement(file: LockedFile) -> str:
     if not file.url.lower().startswith(_REMOTE):
         raise UsageError(
-            tr(
-                "`{file}` is on this machine only: the image build cannot access it",
-                file=file.filename,
-            ),
+            tr("`{file}` is on this machine only: the image build cannot access it", file=file.filename),
             code="local-file",
             fixes=(Fix(tr("serve its directory over HTTP, and give that URL with --find-links")),),
         )

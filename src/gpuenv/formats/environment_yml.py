@@ -10,7 +10,6 @@ from gpuenv.formats.requirements import source_lines
 from gpuenv.formats.shell import one_line
 from gpuenv.formats.text import summary
 from gpuenv.i18n.messages import tr
-from gpuenv.model.conda import CondaPlan
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Plan
 from gpuenv.resolution.conda.plan_part import wheels_beside
@@ -40,20 +39,17 @@ def render_environment(plan: Plan) -> str:
     dependencies: list[Any] = list(plan.conda.specs)
     if pip:
         dependencies.append({"pip": pip})
+    # without `nodefaults` the channels of the reader's configuration are added to these
+    channels = [channel.name for channel in plan.conda.channels]
+    channels += [_NO_DEFAULTS] if plan.conda.nodefaults else []
     document: dict[str, Any] = {
         "name": name_of(plan),
-        "channels": _channels(plan.conda),
+        "channels": channels,
         "dependencies": dependencies,
         "variables": variables_of(plan),
         **{key: value for key, value in plan.conda.kept if key not in ("name", "variables")},
     }
     return "".join(f"# {line}\n" for line in _comment(plan)) + without_userinfo(_dump(document))
-
-
-def _channels(part: CondaPlan) -> list[str]:
-    """The channels by name; without `nodefaults` those of the reader's configuration are added to them."""
-    names = [channel.name for channel in part.channels]
-    return [*names, _NO_DEFAULTS] if part.nodefaults else names
 
 
 def name_of(plan: Plan) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.machine import Gpu, Machine
 
 
@@ -35,12 +35,8 @@ def describe(machine: Machine) -> str:
         return tr("{gpus}, driver not stated", gpus=gpus)
     if machine.driver.cuda is None:
         return tr("{gpus}, driver {driver}", gpus=gpus, driver=machine.driver.version)
-    return tr(
-        "{gpus}, driver {driver} (up to CUDA {cuda})",
-        gpus=gpus,
-        driver=machine.driver.version,
-        cuda=machine.driver.cuda,
-    )
+    text = N_("{gpus}, driver {driver} (up to CUDA {cuda})")
+    return tr(text, gpus=gpus, driver=machine.driver.version, cuda=machine.driver.cuda)
 
 
 def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
@@ -84,8 +80,5 @@ def _toolkit(machine: Machine) -> list[str]:
     line = tr("CUDA toolkit {cuda} ({nvcc})", cuda=machine.toolkit.cuda or "?", nvcc=machine.toolkit.nvcc)
     if machine.driver is None or machine.driver.cuda is None:
         return [line]
-    message = tr(
-        "  the driver supports up to CUDA {cuda}; the toolkit is only used to build extensions",
-        cuda=machine.driver.cuda,
-    )
-    return [line, message]
+    text = N_("  the driver supports up to CUDA {cuda}; the toolkit is only used to build extensions")
+    return [line, tr(text, cuda=machine.driver.cuda)]

@@ -16,7 +16,7 @@ from gpuenv.formats import toml
 from gpuenv.formats.environment_yml import name_of, variables_of
 from gpuenv.formats.file_indexes import FileOrigin, addressed, places_of
 from gpuenv.formats.text import summary
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.match_spec import MatchSpec, parse_match_spec
@@ -71,7 +71,10 @@ def _render(
     wheels: dict[str, Any],
     options: dict[str, Any],
 ) -> str:
-    variables = _variables(plan)
+    facts = {str(name): str(value) for name, value in variables_of(plan).items()}
+    variables = {
+        name: value for name, value in facts.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
+    }
     parts = {
         "workspace": {
             "name": name_of(plan),
@@ -88,22 +91,11 @@ def _render(
         tr("made by gpuenv for"),
         *summary(plan),
         tr("create the environment with `{command}`", command="pixi install"),
-        *_left_out(plan, variables),
     )
+    if left_out := [name for name in facts if name not in variables]:
+        text = N_("left as they are, as a shell would expand them: the variables {names}")
+        comment += (tr(text, names=", ".join(left_out)),)
     return toml.document(comment, {name: toml.table(part) for name, part in parts.items() if part})
-
-
-def _variables(plan: Plan) -> dict[str, str]:
-    facts = {str(name): str(value) for name, value in variables_of(plan).items()}
-    return {
-        name: value for name, value in facts.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
-    }
-
-
-def _left_out(plan: Plan, variables: dict[str, str]) -> tuple[str, ...]:
-    names = [str(name) for name in variables_of(plan) if str(name) not in variables]
-    text = tr("left as they are, as a shell would expand them: the variables {names}", names=", ".join(names))
-    return (text,) if names else ()
 
 
 def _system(cuda: str | None, glibc: tuple[int, ...] | None) -> dict[str, Any]:

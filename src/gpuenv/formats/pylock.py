@@ -43,8 +43,8 @@ def render_pylock(locked: Locked) -> str:
     facts = dict(lock.to_dict())
     packages, tools = facts.pop("packages"), facts.pop("tool")
     parts = {
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()},
-        "packages": toml.tables(_row(package) for package in packages),
+        **_with_tuples(facts),
+        "packages": toml.tables(map(_with_tuples, packages)),
         "tool": toml.table({OWN: toml.table(tools[OWN])}, headless=True),
     }
     return toml.document(summary(locked.plan), parts)
@@ -90,5 +90,5 @@ def _package(file: LockedFile) -> Package:
     return Package(name=name, version=version, index=index, sdist=wheel)
 
 
-def _row(package: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in package.items()}
+def _with_tuples(table: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}

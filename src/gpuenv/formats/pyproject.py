@@ -39,9 +39,17 @@ def render_pyproject(locked: Locked) -> str:
         ),
         "index": toml.tables((*_own_indexes(locked.sources), *_explicit(names))),
     }
+    filled = {key: value for key, value in uv.items() if value is False or value}
     parts = {
-        "project": toml.table(_project(locked, places)),
-        "tool": toml.table({"uv": toml.table(_filled(uv))}, headless=True),
+        "project": toml.table(
+            {
+                "name": _NAME,
+                "version": "0",
+                "requires-python": f"=={locked.plan.python.rstrip('t')}.*",
+                "dependencies": _dependencies(locked, places),
+            }
+        ),
+        "tool": toml.table({"uv": toml.table(filled)}, headless=True),
     }
     return toml.document(_comment(locked.plan), parts)
 
@@ -50,15 +58,6 @@ def _comment(plan: Plan) -> tuple[str, ...]:
     free = f" --python {plan.python}" if plan.python.endswith("t") else ""
     made = tr("create the environment with `{command}`", command=f"uv sync{free}")
     return (tr("made by gpuenv for"), *summary(plan), made)
-
-
-def _project(locked: Locked, places: dict[str, FileOrigin]) -> dict[str, Any]:
-    return {
-        "name": _NAME,
-        "version": "0",
-        "requires-python": f"=={locked.plan.python.rstrip('t')}.*",
-        "dependencies": _dependencies(locked, places),
-    }
 
 
 def _dependencies(locked: Locked, places: dict[str, FileOrigin]) -> tuple[str, ...]:
@@ -115,16 +114,9 @@ def _index_names(places: dict[str, FileOrigin]) -> dict[FileOrigin, str]:
 
 
 def _explicit(names: dict[FileOrigin, str]) -> list[dict[str, Any]]:
-    """Nothing but what is sent to them is taken from these."""
+    """Return the indexes that serve only what names them."""
+    flat = {"folder": {"format": "flat"}}
     return [
-        {"name": name, "url": origin.url, **_flat(origin), "explicit": True} for origin, name in names.items()
+        {"name": name, "url": origin.url, **flat.get(origin.kind, {}), "explicit": True}
+        for origin, name in names.items()
     ]
-
-
-def _flat(origin: FileOrigin) -> dict[str, str]:
-    return {"format": "flat"} if origin.kind == "folder" else {}
-
-
-def _filled(values: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what has nothing in it."""
-    return {key: value for key, value in values.items() if value is False or value}

@@ -25,9 +25,7 @@ def render_requirements(plan: Plan) -> str:
         raise for_conda_tools(
             tr("a requirements file cannot contain conda packages: torch would come from PyPI")
         )
-    lines = [f"# {one_line(line)}" for line in summary(plan)]
-    wanted = [*plan.pins, *plan.requirements, *plan.constraints]
-    return _for_everybody([*lines, *source_lines(plan.sources), *wanted])
+    return _file(plan, [*source_lines(plan.sources), *plan.pins, *plan.requirements, *plan.constraints])
 
 
 def render_locked_requirements(locked: Locked) -> str:
@@ -36,13 +34,12 @@ def render_locked_requirements(locked: Locked) -> str:
     pip and uv then demand hashes of all there is. Raises UsageError for an address that would not stay in its
     line.
     """
-    lines = [f"# {one_line(line)}" for line in summary(locked.plan)]
-    return _for_everybody([*lines, *source_lines(locked.sources), *hashed_lines(locked)])
+    return _file(locked.plan, [*source_lines(locked.sources), *hashed_lines(locked)])
 
 
-def _for_everybody(lines: list[str]) -> str:
-    """Join the lines of a file that is shared: without passwords, and with where to put them."""
-    text = "\n".join(lines) + "\n"
+def _file(plan: Plan, lines: list[str]) -> str:
+    """Return a file that is shared: without passwords, and with where to put them."""
+    text = "\n".join([*(f"# {one_line(line)}" for line in summary(plan)), *lines]) + "\n"
     if not has_userinfo(text):
         return text
     where = tr("an index requires a password: put it into ~/.netrc")

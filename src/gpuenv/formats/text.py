@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, ngettext, tr
 from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
 
@@ -60,19 +60,15 @@ def _chosen(plan: Plan) -> tuple[str, ...]:
     warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
     if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
         warning = (tr("on the CPU: this CUDA build will not use a GPU"),)
-    stack = [f"{package.name} {package.version}{_plain_variant(package)}" for package in _stack(plan)]
+    stack = [
+        f"{package.name} {package.version}{_plain_variant(package)}"
+        for package in plan.packages[: len(plan.pins)]
+    ]
     others = len(plan.packages) - len(stack)
-    parts = [*stack, *([_others(others)] if others else plan.requirements)]
+    more = ngettext("1 other package", "{count} other packages", others)
+    parts = [*stack, *([more] if others else plan.requirements)]
     parts += [f"`{text}`" for text in plan.constraints]
     return (*warning, " · ".join([*parts, f"Python {plan.python}", plan.manager]))
-
-
-def _others(count: int) -> str:
-    return tr("1 other package") if count == 1 else tr("{count} other packages", count=count)
-
-
-def _stack(plan: Plan) -> tuple[PlannedPackage, ...]:
-    return plan.packages[: len(plan.pins)]
 
 
 def _plain_variant(package: PlannedPackage) -> str:
@@ -81,7 +77,12 @@ def _plain_variant(package: PlannedPackage) -> str:
 
 
 def _origin(plan: Plan) -> str:
-    places = ", ".join(dict.fromkeys(_place(package) for package in plan.packages if package.index))
+    hosts = (
+        package.channel or urlsplit(package.index).hostname or package.index
+        for package in plan.packages
+        if package.index
+    )
+    places = ", ".join(dict.fromkeys(hosts))
     if plan.download is not None:
         return _brought(places, plan.download)
     sizes = [package.size for package in plan.packages]
@@ -95,7 +96,8 @@ def _origin(plan: Plan) -> str:
 
 def _brought(places: str, download: Download) -> str:
     """Say what is fetched, what all takes on disk and what is free; "about" where the matrix was asked."""
-    parts = [_local_files(download.local)] if download.local else []
+    local = ngettext("1 local file", "{count} local files", download.local)
+    parts = [local] if download.local else []
     if download.cached:
         parts.append(tr("{files} in the installer's cache", files=_files(download.cached)))
     if download.files:
@@ -113,11 +115,7 @@ def _brought(places: str, download: Download) -> str:
 
 
 def _files(count: int) -> str:
-    return tr("1 file") if count == 1 else tr("{count} files", count=count)
-
-
-def _local_files(count: int) -> str:
-    return tr("1 local file") if count == 1 else tr("{count} local files", count=count)
+    return ngettext("1 file", "{count} files", count)
 
 
 def _to_fetch(size: int, *, least: bool) -> str:
@@ -125,7 +123,3 @@ def _to_fetch(size: int, *, least: bool) -> str:
         return tr("size not known")
     template = N_("at least {size} to fetch") if least else N_("{size} to fetch")
     return tr(template, size=render_size(size))
-
-
-def _place(package: PlannedPackage) -> str:
-    return package.channel or urlsplit(package.index or "").hostname or str(package.index)

@@ -38,6 +38,11 @@ def tr(template: str, /, **facts: object) -> str:
     return _catalogue.get(template, template).format(**facts)
 
 
+def ngettext(singular: str, plural: str, count: int) -> str:
+    """Translate `1 file` or `{count} files`."""
+    return tr(singular if count == 1 else plural, count=count)
+
+
 def translate_output(text: str, templates: Sequence[str], *, depth: int = 2) -> str:
     """Say what another program wrote in the language of the texts, by the first template that it fits.
 

@@ -78,12 +78,12 @@ def bases_for(requested: str, images: tuple[BaseImage, ...]) -> tuple[BaseImage,
     """
     if requested in (SLIM, *CUDA_BASES):
         return tuple(image for image in images if image.flavour == requested)
-    known = tuple(replace(image, digest=None) for image in images if requested in _names(image))
+    known = tuple(
+        replace(image, digest=None)
+        for image in images
+        if requested in (image.reference, image.name, image.name.removeprefix("library/"))
+    )
     return known or (BaseImage("", parse_reference(requested), "own"),)
-
-
-def _names(image: BaseImage) -> tuple[str, ...]:
-    return image.reference, image.name, image.name.removeprefix("library/")
 
 
 def choose_bases(
@@ -96,10 +96,11 @@ def choose_bases(
     base_images = [image for image in bases_for(requested, images) if _fits(image, python, cuda, platform)]
     if not base_images:
         raise _no_image(requested, python, cuda, images)
-    build = base_images[0]
-    run = build
+    run = build = base_images[0]
     if build.flavour == "cuda-devel":
-        twin = next(image for image in images if _is_twin(image, build))
+        alike = (build.cuda, build.python, build.platforms)
+        runtimes = (image for image in images if image.flavour == "cuda-runtime")
+        twin = next(image for image in runtimes if (image.cuda, image.python, image.platforms) == alike)
         run = twin if requested in CUDA_BASES else replace(twin, digest=None)
     return build, run
 
@@ -110,11 +111,6 @@ def _fits(image: BaseImage, python: str, cuda: CudaVersion | None, platform: str
         and (image.cuda is None or image.cuda == cuda)
         and (not image.platforms or platform in image.platforms)
     )
-
-
-def _is_twin(image: BaseImage, build: BaseImage) -> bool:
-    alike = (image.cuda, image.python, image.platforms) == (build.cuda, build.python, build.platforms)
-    return image.flavour == "cuda-runtime" and alike
 
 
 def _no_image(

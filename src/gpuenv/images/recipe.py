@@ -8,6 +8,8 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from packaging.version import Version
+
 from gpuenv import __version__, matrices
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.dockerfile import IGNORED, render_dockerfile
@@ -84,10 +86,7 @@ def write_ignore_file(output: Path) -> Path | None:
 def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...]) -> PlanOptions:
     if options.manager not in ("auto", *WHEEL_MANAGERS):
         raise UsageError(
-            tr(
-                "an image uses wheels, `--manager {manager}` uses conda packages",
-                manager=options.manager,
-            ),
+            tr("an image uses wheels, `--manager {manager}` uses conda packages", manager=options.manager),
             code="usage",
             fixes=(Fix(tr("omit it")),),
         )
@@ -98,24 +97,19 @@ def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...])
             code="usage",
             fixes=(Fix(tr("specify it, such as --python 3.12")),),
         )
-    known = sorted({image.glibc for image in bases if image.glibc}, key=_release)
-    container = Container(pythons, known[0] if known else None)
+    glibc = min((image.glibc for image in bases if image.glibc), key=Version, default=None)
+    container = Container(pythons, glibc)
     program = options.program if base == SLIM else (*options.program, "--base", base)
     return replace(options, manager=_INSTALLER, container=container, program=program)
 
 
-def _release(glibc: str) -> tuple[int, ...]:
-    return tuple(map(int, glibc.split(".")))
-
-
 def _refuse_windows(platform: str | None) -> None:
     if platform == "win-64":
+        reason = tr("containers with a GPU run on Linux, and on Windows within WSL2")
         raise UsageError(
             tr("an image is built for Linux, but the plan is for Windows"),
             code="usage",
-            because=(
-                Because(tr("containers with a GPU run on Linux, and on Windows within WSL2"), "containers"),
-            ),
+            because=(Because(reason, "containers"),),
             fixes=(Fix(tr("add --platform linux-64")),),
         )
 
@@ -123,18 +117,14 @@ def _refuse_windows(platform: str | None) -> None:
 def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterator[PlanWarning]:
     plan = locked.plan
     if plan.variant == "cpu" and options.cuda != "cpu":
-        yield PlanWarning(
-            "cpu-image",
-            tr(
-                "this would be a CPU build, as this machine has no GPU: specify the target, such as --gpu 8.6"
-            ),
+        text = tr(
+            "this would be a CPU build, as this machine has no GPU: specify the target, such as --gpu 8.6"
         )
+        yield PlanWarning("cpu-image", text)
     sources = [file.filename for file in locked.files if not file.is_wheel]
     if sources and build.flavour == SLIM:
-        yield PlanWarning(
-            "image-compiles",
-            tr("{files}: add --base cuda-devel if a compiler is needed", files=", ".join(sources)),
-        )
+        text = tr("{files}: add --base cuda-devel if a compiler is needed", files=", ".join(sources))
+        yield PlanWarning("image-compiles", text)
     if plan.sources.access.ca_bundle:
         text = tr("the image is built without the certificates in {file}", file=plan.sources.access.ca_bundle)
         yield PlanWarning("ca-bundle-left-out", text)

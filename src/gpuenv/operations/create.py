@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gpuenv.environments import transaction as apply
+from gpuenv.environments import transaction
 from gpuenv.environments.check_installed import check_installed
 from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.listing import note_external
@@ -58,7 +58,7 @@ class CreateResult:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to create: replace an environment, show the installer's output, tell what goes on."""
+    """How to create: replace an environment, show the installer's output, report progress."""
 
     force: bool = False
     show: bool = True
@@ -73,8 +73,8 @@ class Options:
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
     environment = find_place(name, environ, environments_home(manager, environ))
-    if not apply.is_pending(environment):
-        apply.check_free(environment, force=force)
+    if not transaction.is_pending(environment):
+        transaction.check_free(environment, force=force)
     return environment
 
 
@@ -106,33 +106,30 @@ def create(
     options = options or Options()
     environment = find_place(name, environ, environments_home(plan.manager, environ))
     with interruption.heeded(), locked(environment, wait_s=options.wait_s, tell=options.tell) as descriptors:
-        if apply.recover(environment):
+        if transaction.recover(environment):
             options.tell(tr("an interrupted change of `{name}` was undone", name=environment.name))
-        apply.check_free(environment, force=options.force)
+        transaction.check_free(environment, force=options.force)
         log = options.log or new_log(environment)
         running = _running(plan, environ, options, log, descriptors)
-        with apply.changing(environment, force=options.force) as change:
+        with transaction.changing(environment, force=options.force) as change:
             making = CondaCreation(running, options.progress, change.mark)
-            record = _record(environment, plan, plan_data, options.request)
+            machines = plan_data.get("machines") or [None]
+            record = Record(
+                environment.name, _now(), plan.manager, plan_data, machines[0], request=options.request
+            )
             return _build(environment, plan, record, change, making, verify)
 
 
 def _running(
     plan: Plan, environ: Mapping[str, str], options: Options, log: Path, descriptors: tuple[int, ...]
 ) -> StepEnvironment:
-    if plan.conda is not None:
-        return StepEnvironment(
-            environ=environ,
-            log=log,
-            executables={},
-            show=options.show,
-            keep_open=descriptors,
-            tell=options.tell,
-        )
-    manager = get_manager(plan.manager)
-    executables = manager.executables() if options.executables is None else options.executables
+    executables: Mapping[str, str] = {}
+    if plan.conda is None:
+        manager = get_manager(plan.manager)
+        environ = manager.environment(environ, plan.sources)
+        executables = manager.executables() if options.executables is None else options.executables
     return StepEnvironment(
-        environ=manager.environment(environ, plan.sources),
+        environ=environ,
         log=log,
         executables=executables,
         show=options.show,
@@ -193,13 +190,6 @@ def _interpreter(environment: EnvironmentPaths, plan: Plan, log: Path) -> Path:
             data={"log": str(log)},
         )
     return python
-
-
-def _record(
-    environment: EnvironmentPaths, plan: Plan, plan_data: dict[str, Any], request: str | None
-) -> Record:
-    machines = plan_data.get("machines") or [None]
-    return Record(environment.name, _now(), plan.manager, plan_data, machines[0], request=request)
 
 
 def _now() -> str:

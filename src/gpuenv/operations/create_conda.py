@@ -61,7 +61,10 @@ def make_conda_environment(
         _make_with_tool(plan, wanted, making)
     making.mark()
     if has_pip_part(plan):
-        _install_wheels(plan, making)
+        # uv is run here, so that a failure is reported as the pip part's, and nothing is left of it either
+        environ = uv.environment(making.running.environ, plan.sources)
+        running = replace(making.running, environ=environ, executables=uv.executables())
+        run_steps(plan.steps[1:], running, making.mark)
 
 
 def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
@@ -87,7 +90,8 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
     calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
-    running.tell(tr("selecting packages from {channels}", channels=_names(wanted)))
+    channels = ", ".join(channel.name for channel in wanted.channels)
+    running.tell(tr("selecting packages from {channels}", channels=channels))
     solved = rattler.solve_somewhere(wanted, calling)
     running.tell(
         tr("{count} packages, {size} to fetch", count=len(solved.records), size=render_size(solved.size))
@@ -113,22 +117,8 @@ def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
     check_free_space(Path(solved.wanted.prefix), solved.size, elsewhere)
 
 
-def _names(wanted: CondaWanted) -> str:
-    return ", ".join(channel.name for channel in wanted.channels)
-
-
 def _calling(
     environ: Mapping[str, str], ca_bundle: str | None, tell: Callable[[str], None] = lambda _: None
 ) -> Calling:
     lock_shared(cache_root(environ))
     return Calling(environ, cache_root(environ), ca_bundle=ca_bundle, tell=tell)
-
-
-def _install_wheels(plan: Plan, making: CondaCreation) -> None:
-    """Run uv ourselves, so that a failure is told as pip's part, and nothing is left of it either."""
-    running = replace(
-        making.running,
-        environ=uv.environment(making.running.environ, plan.sources),
-        executables=uv.executables(),
-    )
-    run_steps(plan.steps[1:], running, making.mark)

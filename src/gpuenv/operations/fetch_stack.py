@@ -30,7 +30,6 @@ from gpuenv.model.plan import (
     Plan,
     PlannedPackage,
     PlanWarning,
-    Sources,
     StackFile,
 )
 from gpuenv.planning.hashes import keep_hashes
@@ -44,19 +43,19 @@ _AT_A_TIME = 3  # mirrors ban those who take more
 
 
 class FetchWatcher(Protocol):
-    """Who follows the fetching; called from several threads."""
+    """Who follows the downloads; called from several threads."""
 
     def begin(self, files: int, size: int | None) -> None:
-        """Hear how many files are to be fetched, and of how many bytes if that is known."""
+        """Files are about to be fetched, of so many bytes if that is known."""
 
     def file(self, filename: str, location: str) -> None:
-        """Hear that a file is fetched from a place now."""
+        """A file is fetched from a place now."""
 
     def received(self, count: int) -> None:
-        """Hear that bytes came; fewer than 0: that they are to come again."""
+        """Bytes were received; fewer than 0: they are fetched again."""
 
     def tell(self, text: str) -> None:
-        """Hear what a person should know."""
+        """There is a message for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Provided:
 
 
 class StackNotFetchedError(Exception):
-    """A file of the torch stack could be had from no place that lists it."""
+    """A file of the torch stack could not be fetched from any place that lists it."""
 
     def __init__(self, file: StackFile, missed: tuple[Missed, ...]) -> None:
         super().__init__(file.filename)
@@ -104,7 +103,10 @@ def fetch_stack(
     InstallFailed (the disk is full).
     """
     if options.offline:
-        plan = with_steps(replace(plan, sources=_offline(plan.sources)), target)
+        links = tuple(link for link in plan.sources.find_links if not is_remote(link))
+        plan = with_steps(
+            replace(plan, sources=replace(plan.sources, find_links=links, offline=True)), target
+        )
     wanted = tuple(_wanted(plan, offline=options.offline))
     if not wanted:
         return Provided(plan, plan)
@@ -132,12 +134,6 @@ def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
             yield replace(file, places=places)
 
 
-def _offline(sources: Sources) -> Sources:
-    """Return the sources without pages that nobody may read."""
-    links = tuple(link for link in sources.find_links if not is_remote(link))
-    return replace(sources, find_links=links, offline=True)
-
-
 def _size(file: StackFile, plan: Plan) -> int:
     planned = next((item.size for item in plan.packages if item.filename == file.filename), None)
     return file.places[0].size or planned or 0
@@ -156,9 +152,7 @@ def _fetch_all(
         try:
             return fetch_file(store, client, file, watch, follow)
         except NotFetchedError as error:
-            if any(
-                missed.wrong or is_mirror(missed.place.index, options, mirrors) for missed in error.missed
-            ):
+            if any(item.wrong or is_mirror(item.place.index, options, mirrors) for item in error.missed):
                 raise
             return None
 
@@ -195,12 +189,8 @@ def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
 
 def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
     """Say what a mirror did wrong."""
-    return tr(
-        "mirror {mirror}: {file} {reason}",
-        mirror=label_of(missed.place.index, mirrors),
-        file=file.filename,
-        reason=missed.reason,
-    )
+    mirror = label_of(missed.place.index, mirrors)
+    return tr("mirror {mirror}: {file} {reason}", mirror=mirror, file=file.filename, reason=missed.reason)
 
 
 def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
@@ -236,11 +226,8 @@ def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
 
 
 def _passed_over(fetched: Fetched, missed: Missed, mirrors: Mirrors) -> str:
-    return tr(
-        "{fault}; using {mirror} instead",
-        fault=missed_text(fetched.file, missed, mirrors),
-        mirror=label_of(fetched.place.index, mirrors),
-    )
+    fault = missed_text(fetched.file, missed, mirrors)
+    return tr("{fault}; using {mirror} instead", fault=fault, mirror=label_of(fetched.place.index, mirrors))
 
 
 def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
@@ -259,7 +246,9 @@ def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
 def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str], target: str) -> Plan:
     """Return the plan whose installer gets the files on this disk, whatever the pages of others list."""
     checked = _checked(fetched, environ)
-    needed = {location.page for file in _left_out(plan, fetched) for location in file.places[:1]}
+    names = {item.file.filename for item in fetched}
+    left_out = (file for file in plan.stack if file.filename not in names)
+    needed = {location.page for file in left_out for location in file.places[:1]}
     pages = {item.file.places[0].page for item in fetched if is_remote(item.file.places[0].page)} - needed
     links = tuple(link for link in plan.sources.find_links if link not in pages)
     folders = checked.folders if checked else ()
@@ -270,16 +259,14 @@ def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str],
 def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:
     if not fetched:
         return None
-    files = tuple(_checked_file(item) for item in fetched)
+    files = tuple(
+        CheckedFile(
+            item.file.name,
+            str(parse_wheel_filename(item.file.filename)[1]),
+            str(item.path),
+            item.sha256,
+        )
+        for item in fetched
+    )
     lines = (f"{file.name}==={file.version} --hash=sha256:{file.sha256}\n" for file in files)
     return CheckedStack(files, str(keep_hashes("".join(lines), environ)))
-
-
-def _checked_file(fetched: Fetched) -> CheckedFile:
-    version = str(parse_wheel_filename(fetched.file.filename)[1])
-    return CheckedFile(fetched.file.name, version, str(fetched.path), fetched.sha256)
-
-
-def _left_out(plan: Plan, fetched: tuple[Fetched, ...]) -> tuple[StackFile, ...]:
-    there = {item.file.filename for item in fetched}
-    return tuple(file for file in plan.stack if file.filename not in there)

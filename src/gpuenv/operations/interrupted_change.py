@@ -1,4 +1,4 @@
-"""What a killed gpuenv left of a change: `doctor` says that it is there, `doctor --fix` mends it."""
+"""Changes that were interrupted: `doctor` reports them, `doctor --fix` undoes or completes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.environments import transaction as apply
+from gpuenv.environments import transaction
 from gpuenv.environments.file_lock import busy, locked
 from gpuenv.environments.listing import place_of
 from gpuenv.environments.store import find_store, is_path
@@ -31,7 +31,7 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
     try:
         if not is_path(env):
             environment = place_of(env, environ)
-            if apply.is_pending(environment):
+            if transaction.is_pending(environment):
                 return environment
         path = Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
         is_python = path.parent.name in {"bin", "Scripts"} and not path.is_dir()
@@ -39,16 +39,16 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
     except UsageError as error:
         if error.code in {"journal-unreadable", "not-own"}:
             raise
-        return None  # it is no name: who looks for it says so
+        return None  # not a name: reported where it is looked up
     except (OSError, ValueError):
         return None
 
 
 def refuse_half_changed(environment: EnvironmentPaths) -> None:
     """Raise VerificationFailed (exit 6) where a place is half changed, UsageError `environment-busy`."""
-    if not apply.is_half_done(environment):
+    if not transaction.is_half_done(environment):
         return
-    if apply.is_at_work(environment):
+    if transaction.is_at_work(environment):
         raise busy(environment)
     raise VerificationFailed(
         tr("a change of `{name}` was interrupted", name=environment.name),
@@ -71,7 +71,7 @@ def mend(environment: EnvironmentPaths) -> bool:
     Raises UsageError where another gpuenv is at work on it, or where what is there is not our own;
     InstallFailed where it can't be done.
     """
-    if not apply.is_pending(environment):
+    if not transaction.is_pending(environment):
         return False
     with locked(environment, wait_s=0):
-        return apply.recover(environment)
+        return transaction.recover(environment)

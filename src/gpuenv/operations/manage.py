@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuenv.environments import transaction as apply
+from gpuenv.environments import transaction
 from gpuenv.environments.conda.meta import installed_names, is_conda_environment
 from gpuenv.environments.conda.registry import unregister_environment
 from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
@@ -47,45 +47,30 @@ def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
 
 def _hides(environment: EnvironmentPaths) -> bool:
     journal = read_journal(environment)
-    return (journal is not None and is_half_done(journal)) or apply.is_at_work(environment)
+    return (journal is not None and is_half_done(journal)) or transaction.is_at_work(environment)
 
 
 def list_interrupted(environ: Mapping[str, str]) -> tuple[EnvironmentPaths, ...]:
     """Return where a killed gpuenv left a change that is neither whole nor undone."""
     store = find_store(environ)
     inside = (EnvironmentPaths(store, path.name, path) for path in noted_paths(store))
-    noted = {
-        os.path.realpath(environment.place.path): environment.place
-        for environment in list_environments(store)
-    }
-    places = {
-        environment.path: environment
-        for environment in (
-            *pending_places(store),
-            *(noted.get(str(environment.path), environment) for environment in inside),
-        )
-    }
-    return tuple(
-        environment
-        for environment in places.values()
-        if _is_pending(environment) and not apply.is_at_work(environment)
-    )
+    noted = {os.path.realpath(item.place.path): item.place for item in list_environments(store)}
+    changed = (*pending_places(store), *(noted.get(str(item.path), item) for item in inside))
+    places = {environment.path: environment for environment in changed}.values()
+    return tuple(item for item in places if _is_pending(item) and not transaction.is_at_work(item))
 
 
 def _is_pending(environment: EnvironmentPaths) -> bool:
     try:
-        return apply.is_pending(environment)
+        return transaction.is_pending(environment)
     except UsageError:  # not our own: who changes the environment is told
         return False
 
 
 def interrupted(environment: EnvironmentPaths) -> PlanWarning:
     """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
-    text = tr(
-        "a change of `{name}` was interrupted: `{command}`",
-        name=environment.name,
-        command=mending(environment).command,
-    )
+    command = mending(environment).command
+    text = tr("a change of `{name}` was interrupted: `{command}`", name=environment.name, command=command)
     return PlanWarning("change-interrupted", text)
 
 
@@ -148,21 +133,19 @@ def unreadable(environment: Environment) -> PlanWarning | None:
 
 def foreign(name: str, environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
     """Return the conda environment of that name or at that path, where gpuenv made none called so."""
-    if read_record(place_of(name, environ).path) is not None or apply.is_pending(place_of(name, environ)):
+    environment = place_of(name, environ)
+    path = environment.path
+    if read_record(path) is not None or transaction.is_pending(environment):
         return None
-    path = place_of(name, environ).path
-    named = (
-        file
-        for file in list_foreign(environ, root)
-        if file == path or (not is_path(name) and file.name == name)
-    )
-    return next(named, path if is_conda_environment(path) else None)
+    by_name = not is_path(name)
+    found = (item for item in list_foreign(environ, root) if item == path or (by_name and item.name == name))
+    return next(found, path if is_conda_environment(path) else None)
 
 
 def check_removable(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     """Return what `remove` would remove; raise UsageError early where it would refuse."""
     environment = place_of(name, environ)
-    if not apply.is_pending(environment):
+    if not transaction.is_pending(environment):
         _refuse_foreign(name, environ)
         _known(name, environ)
     return environment
@@ -172,15 +155,11 @@ def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
     """Leave to conda what gpuenv did not make: other programs may count on it."""
     path = foreign(name, environ)
     if path is not None:
+        command = f"conda env remove -p {shlex.quote(str(path))}"
         raise UsageError(
             tr("the conda environment {path} was not created by gpuenv", path=path),
             code="foreign-environment",
-            fixes=(
-                Fix(
-                    tr("remove it with the tool that created it"),
-                    f"conda env remove -p {shlex.quote(str(path))}",
-                ),
-            ),
+            fixes=(Fix(tr("remove it with the tool that created it"), command),),
         )
 
 
@@ -191,13 +170,13 @@ def remove(name: str, environ: Mapping[str, str], *, wait_s: float = WAIT_S) -> 
     """
     environment = check_removable(name, environ)
     with locked_to_remove(environment, wait_s=wait_s):
-        recovered = apply.recover_to_remove(environment)
-        if find_environment(name, environ) is None and not apply.is_left_inside(environment):
+        recovered = transaction.recover_to_remove(environment)
+        if find_environment(name, environ) is None and not transaction.is_left_inside(environment):
             if not recovered:
                 raise _unknown(name, environ)
         else:
             kernels = kernels_of(environment.path)
-            apply.remove(environment)
+            transaction.remove(environment)
             for folder in kernels:
                 remove_kernel(folder, environment.path)
             unregister_environment(environment.path, environ)
@@ -223,9 +202,9 @@ def existing_to_change(name: str, environ: Mapping[str, str], *, wait_s: float =
     Raises UsageError as `existing` does.
     """
     environment = place_of(name, environ)
-    if apply.is_pending(environment):
+    if transaction.is_pending(environment):
         with locked(environment, wait_s=wait_s):
-            apply.recover(environment)
+            transaction.recover(environment)
     return _known(name, environ)
 
 

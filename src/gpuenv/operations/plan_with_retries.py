@@ -117,7 +117,9 @@ class Fallback:
         text = "\n".join(because.text for because in error.because)
         fault = find_fault(text, tuple(faults))
         url = self._blamed_url(fault, failed) if fault else None
-        if fault is None or url is None or (fault.fault == MISSING and not self._is_mirror(url)):
+        if fault is None or url is None:
+            return None
+        if fault.fault == MISSING and not is_mirror(url, self.options, self._mirrors):
             return None
         index = failed.sources.index_url if failed else None
         own = index if index and label_of(index, self._mirrors) == label_of(url, self._mirrors) else None
@@ -139,25 +141,17 @@ class Fallback:
         label = label_of(url, self._mirrors)
         if any(failure.mirror == label and failure.problem == problem for failure in self._blamed):
             return None
-        return MirrorFailure(
-            label, problem, (*keys, frozenset((*self._names(url), *(item for key in keys for item in key))))
-        )
+        return MirrorFailure(label, problem, (*keys, frozenset(self._names(url)).union(*keys)))
 
     def _names(self, url: str) -> Iterable[str]:
         mirror = mirror_at(url, self._mirrors)
         return (mirror.name, url) if mirror else (url,)
 
-    def _is_mirror(self, url: str) -> bool:
-        return is_mirror(url, self.options, self._mirrors)
-
     def _instead(self, failure: MirrorFailure, plan: Plan) -> str:
         indexes = (plan.sources.index_url, *(item.index for item in plan.packages))
         used = (label_of(index, self._mirrors) for index in indexes if index)
-        return tr(
-            "{fault}; trying again with {used}",
-            fault=_fault_text(failure),
-            used=", ".join(dict.fromkeys(used)),
-        )
+        names = ", ".join(dict.fromkeys(used))
+        return tr("{fault}; trying again with {used}", fault=_fault_text(failure), used=names)
 
     def _with_trials(self, error: GpuenvError) -> GpuenvError:
         """Return the error with a reason for each mirror that was given up before."""

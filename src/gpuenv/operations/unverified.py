@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from gpuenv.environments import transaction as apply
+from gpuenv.environments import transaction
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.listing import Environment, find_environment
 from gpuenv.files.read_limited import read_limited
@@ -24,16 +24,10 @@ from gpuenv.verification.locate import locate
 def find_unproven(name: str, request: str, environ: Mapping[str, str]) -> Environment | None:
     """Return the environment of that name if it was made for this very request and never verified."""
     environment = find_environment(name, environ)
-    if environment is None or apply.is_pending(environment.place):
+    if environment is None or transaction.is_pending(environment.place):
         return None
-    return (
-        environment if environment.record.verified is None and environment.record.request == request else None
-    )
-
-
-def python_of(unproven: Environment, environ: Mapping[str, str]) -> Path:
-    """Return the environment's Python; raise UsageError where it is gone."""
-    return locate(str(unproven.place.path), environ, lambda _: None).python
+    record = environment.record
+    return environment if record.verified is None and record.request == request else None
 
 
 def prove_again(
@@ -43,7 +37,8 @@ def prove_again(
 
     Raises ProofInterrupted on Ctrl-C, UsageError where its Python is gone or another gpuenv is at work on it.
     """
-    environment, python = unproven.place, python_of(unproven, environ)
+    environment = unproven.place
+    python = locate(str(environment.path), environ, lambda _: None).python
     try:
         with locked(environment):
             return verify(str(python), only_devices(environ, machine, devices), machine=machine)

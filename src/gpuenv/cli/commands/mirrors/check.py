@@ -11,7 +11,7 @@ from typing import Any
 from gpuenv.cli.options import Console
 from gpuenv.cli.output import note, print_data
 from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, ngettext, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, check_mirrors, raise_unless_served
 from gpuenv.model.amounts import render_size
@@ -57,8 +57,7 @@ def check(options: CheckOptions, console: Console) -> int:
 def _print_scope(checked: CheckedMirrors) -> None:
     note(tr("looked for {files}", files=", ".join(checked.files)))
     if checked.remembered:
-        count = len(checked.remembered)
-        who = tr("1 mirror was") if count == 1 else tr("{count} mirrors were", count=count)
+        who = ngettext("1 mirror was", "{count} mirrors were", len(checked.remembered))
         note(tr("{who} measured today and not checked again; --again measures again", who=who))
 
 
