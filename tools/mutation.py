@@ -40,7 +40,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "resolution/rules/torch_bound.py": ("test_bound_tags", "test_bound"),
     "resolution/decision.py": (*_DECISIONS, "test_bound"),
     "resolution/resolve.py": (*_DECISIONS, "test_bound"),
-    "resolution/report/refusal.py": ("test_reasons", *_DECISIONS),
+    "resolution/report/refusal.py": ("test_reasons", *_DECISIONS, "test_bound"),
     "environments/transaction.py": ("test_environments_journal", "boundary/test_create"),
     "on_disk/journal.py": ("test_environments_journal", "boundary/test_create"),
 }

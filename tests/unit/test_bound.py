@@ -11,9 +11,10 @@ from deciding import NOTHING_CONFIGURED, Asked, machine
 from mirrored import Table, tables
 from packaging.requirements import Requirement
 from packaging.version import Version
+from published import Published
 from sampling import every
 
-from gpuenv.model.errors import GpuenvError
+from gpuenv.model.errors import GpuenvError, Unsatisfiable
 from gpuenv.model.index import IndexSource
 from gpuenv.model.plan import Plan
 from gpuenv.resolution.decision import Solution
@@ -175,6 +176,15 @@ def test_a_gpu_that_is_too_old_is_the_one_reason_and_no_page_is_read() -> None:
     assert "source" not in " ".join(fix.text for fix in error.fixes)
     assert pages_to_read(inputs) == ()
     assert not any("flash" in listing.page for listing in inputs.listings)
+
+
+def test_a_gpu_that_is_too_old_is_the_reason_though_an_index_could_not_be_read() -> None:
+    old = {"driver": "535.183.01", "gpus": ["7.0"]}
+    error = refusal(question(old, "flash-attn", published=Published(pytorch="down")))
+    assert isinstance(error, Unsatisfiable)
+    assert [reason.text for reason in error.because] == [
+        "flash-attn needs compute capability 8.0 or newer; 7.0 is older"
+    ]
 
 
 def test_a_project_for_gpus_alone_is_refused_without_one() -> None:

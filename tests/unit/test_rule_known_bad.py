@@ -9,6 +9,7 @@ from building import case, found, on
 from deciding import Asked, Outcome, decided, gpu_machine
 from packaging.specifiers import SpecifierSet
 
+from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import PlannedPackage
@@ -71,6 +72,16 @@ def test_rows_that_others_judge_never_apply() -> None:
     assert "weights-only" not in ids("2.12.0")
     judges = {row.id: row.judge for row in KNOWLEDGE.known_bad}
     assert {judges[name] for name in ids("1.13.1", "torchvision-0.14.1")} == {"known-bad"}
+
+
+def test_what_rows_ask_of_a_fact_is_that_of_the_fact_alone() -> None:
+    facts = {"torch": "<9", "driver": "<535", "os": "linux"}
+    rows = [
+        {**KNOWLEDGE.known_bad_rows[0], "judge": judge, "when": [facts]} for judge in ("known-bad", "never")
+    ]
+    knowledge = Knowledge(known_bad_rows=rows)
+    assert known_bad.specifiers_on("driver", knowledge) == (SpecifierSet("<535"),)
+    assert known_bad.specifiers_on("os", knowledge) == ()
 
 
 def test_what_has_no_workaround_is_a_failure_that_says_what_helps() -> None:

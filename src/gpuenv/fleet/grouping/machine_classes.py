@@ -77,7 +77,7 @@ class _Telling:
     @classmethod
     def of(cls, question: ResolutionInput) -> _Telling:
         cudas = tuple(sorted({candidate.cuda for candidate in question.candidates if candidate.cuda}))
-        drivers = known_bad.asked_of("driver", question.knowledge)
+        drivers = known_bad.specifiers_on("driver", question.knowledge)
         gpus = max((floor.least_gpus for floor in question.knowledge.libraries), default=1)
         return cls(cudas, drivers, gpus, question.knowledge)
 

@@ -69,7 +69,7 @@ def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: Know
     return specifiers is not None and lies_within(specifiers, wanted)
 
 
-def asked_of(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
+def specifiers_on(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
     """Return what the rows that this rule judges ask of a fact, such as `driver`."""
     rows = (row for row in knowledge.known_bad if row.judge in (_JUDGE, _OF_CONDA))
     conditions = (condition for row in rows for item in row.when for condition in item)
