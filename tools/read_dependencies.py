@@ -25,9 +25,9 @@ from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.pool import in_turns
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.listings import read_listings
-from gpuenv.matrix.dependency_rows import build_row
+from gpuenv.matrix.dependency_rows import build_row, sizes_of
 from gpuenv.matrix.read_wheel import read_metadata
-from gpuenv.matrix.refresh_dependencies import BESIDE, open_any, read_dependencies, sizes_of
+from gpuenv.matrix.refresh_dependencies import BESIDE, open_any, read_dependencies
 from gpuenv.matrix.refresh_rows import cite
 from gpuenv.matrix_checks.refresh_targets import WheelTarget, find_targets
 from gpuenv.matrix_checks.serialise import merge_rows, render_table

@@ -21,9 +21,8 @@ from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.resolve import ResolutionInput, decide
-from gpuenv.resolution.rules.torch_bound import page_for
+from gpuenv.resolution.rules.torch_bound import page_for, parse_binding
 from gpuenv.resolution.torch_bound_pages import pages_to_read
-from gpuenv.resolution.torch_bound_tags import parse_binding
 
 PROJECTS = ("flash-attn", "torch-scatter", "mmcv")
 H100 = {"driver": "535.104.05", "gpus": ["9.0"]}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv.model.variant import Variant
-from gpuenv.resolution.torch_bound_tags import Binding, fits_cuda, parse_binding
+from gpuenv.resolution.rules.torch_bound import Binding, fits_cuda, parse_binding
 
 VARIANTS = st.sampled_from(["cpu", "cu92", "cu102", "cu118", "cu126", "cu130"])
 MINORS = st.tuples(st.integers(1, 9), st.integers(0, 99))

@@ -7,8 +7,8 @@ from building import on
 from deciding import Asked
 
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.resolution.collect import builds_worth_asking
 from gpuenv.resolution.target import Target
-from gpuenv.resolution.variants_to_query import builds_worth_asking
 
 
 def variants(target: Target, *requirements: str, cuda: str | None = None) -> list[str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import PROJECTS
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

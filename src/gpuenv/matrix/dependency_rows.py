@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.knowledge.dependencies import ANY
+from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import WheelTarget
 from gpuenv.model.wheel import Platform, WheelFile
+from gpuenv.wheels.archive import WheelArchive
 from gpuenv.wheels.metadata import WheelMetadata, requirements_on
 
-Row = Mapping[str, Any]
 _TAG = re.compile(r"cp(\d)(\d+)t?")
 # a wheel beside torch speaks for all Pythons that are maintained; triton asks for more only below 3.10
 _PYTHONS = tuple(f"3.{minor}" for minor in range(10, 21))
@@ -27,6 +27,12 @@ class Sizes:
 
     packed: int | None
     unpacked: int
+
+
+def sizes_of(archive: WheelArchive) -> Sizes:
+    """Read how large a wheel is; the directory is read first, as servers tell the length then."""
+    unpacked = archive.unpacked
+    return Sizes(archive.length, unpacked)
 
 
 def build_row(target: WheelTarget, torch: Row, metadata: WheelMetadata, sizes: Sizes) -> Row:

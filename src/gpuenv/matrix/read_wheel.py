@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
@@ -47,14 +48,9 @@ def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False
     if project == TORCH and (version_file is None or version_file.cuda):
         architectures, why = _read_architectures(archive, thorough=thorough)
         missing += why
-    return WheelFacts(
-        filename=file.filename,
-        metadata=metadata or metadata_of_name(file),
-        version=Version(file.version.public),
+    return replace(
+        facts_of_name(file, metadata),
         variant=version_file.variant if version_file else None,
-        pythons=tuple(sorted(pythons_of(file))),
-        tags=(file.filename.removesuffix(".whl").rpartition("-")[2],),
-        platform=platform_of(file),
         architectures=architectures,
         wheel_tags=_read_tags(archive),
         missing=missing,
@@ -62,8 +58,8 @@ def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False
     )
 
 
-def facts_of_name(file: WheelFile, metadata: WheelMetadata | None, why: str) -> WheelFacts:
-    """Return what is known of a wheel that can't be read, and why."""
+def facts_of_name(file: WheelFile, metadata: WheelMetadata | None) -> WheelFacts:
+    """Return what the name of a wheel tells, with its metadata where they are known."""
     return WheelFacts(
         filename=file.filename,
         metadata=metadata or metadata_of_name(file),
@@ -72,7 +68,6 @@ def facts_of_name(file: WheelFile, metadata: WheelMetadata | None, why: str) -> 
         pythons=tuple(sorted(pythons_of(file))),
         tags=(file.filename.removesuffix(".whl").rpartition("-")[2],),
         platform=platform_of(file),
-        missing=(tr("the wheel {reason}", reason=why),),
     )
 
 

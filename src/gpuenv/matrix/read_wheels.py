@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuenv.http import HttpClient, HttpProblem, fetch_page
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.i18n.foreign_messages import reason_of
+from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
-from gpuenv.matrix.dependency_rows import Sizes
+from gpuenv.matrix.dependency_rows import Sizes, sizes_of
 from gpuenv.matrix.read_wheel import facts_of_name, read_wheel
-from gpuenv.matrix.refresh_dependencies import sizes_of
 from gpuenv.matrix_checks.refresh_targets import TORCH, WheelTarget
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.metadata import WheelFacts, WheelMetadata, parse_metadata
@@ -38,7 +38,10 @@ def reading(target: WheelTarget, client: HttpClient, *, thorough: bool) -> Calla
                 facts = read_wheel(archive, target.file, thorough=thorough)
                 sizes = sizes_of(archive) if target.project == TORCH else None
         except WheelProblem as problem:
-            facts = facts_of_name(target.file, _metadata_beside(url, client), problem.reason)
+            facts = replace(
+                facts_of_name(target.file, _metadata_beside(url, client)),
+                missing=(tr("the wheel {reason}", reason=problem.reason),),
+            )
         except OSError as error:
             raise HttpProblem(reason_of(error)) from None
         return WheelAnswer(facts, ranges.received if ranges else 0, sizes)

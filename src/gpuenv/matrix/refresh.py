@@ -20,6 +20,7 @@ from gpuenv.matrix.dependency_rows import build_row
 from gpuenv.matrix.read_wheels import WheelAnswer, reading
 from gpuenv.matrix.refresh_dependencies import read_dependencies
 from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
+from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import PROJECTS, TORCH, WheelTarget, find_targets, parse_only
 from gpuenv.matrix_checks.serialise import merge_rows
 from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
@@ -37,8 +38,6 @@ from gpuenv.planning.matrix_overlay import (
 )
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.secrets.url_credentials import redact_credentials
-
-Row = Mapping[str, Any]
 
 _AT_A_TIME = 8
 _WHEEL_S = 180.0

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from packaging.version import Version
 
 from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import WheelTarget
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.wheels.metadata import WheelFacts, required_cuda, specifier_of
 
-Row = Mapping[str, Any]
 _KINDS = {"pypi": "PyPI", "pytorch": N_("the PyTorch index")}
 _KEPT = ("torchvision", "torchaudio", "torchtext")  # of a row that is read again
 

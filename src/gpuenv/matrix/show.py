@@ -12,14 +12,13 @@ from gpuenv import matrices
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.schema.tables import FIELDS
-from gpuenv.matrix_checks.keys import MatrixFault, MatrixNote
+from gpuenv.matrix_checks.keys import MatrixFault, MatrixNote, Row
 from gpuenv.matrix_checks.manifest import MANIFEST, shrunk, vanished
 from gpuenv.matrix_checks.notes import note_matrices
 from gpuenv.matrix_checks.run import check_matrices
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.planning.matrix_overlay import Overlay, laid_over, overlay_directory, read_overlay
 
-Row = Mapping[str, Any]
 Tables = Mapping[str, tuple[Row, ...]]
 _CHECKED = tuple(FIELDS)
 

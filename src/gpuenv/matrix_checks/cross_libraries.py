@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.model.capability import parse_compute_capability
 
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-Complaints = Iterator[tuple[Row, str]]
 
-
-def cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
+@compares("torch", "libraries")
+def _cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
     """Each build's cuDNN is of a family that is made for its CUDA."""
     families = {row["major"]: row for row in _families(libraries)}
     for row in torch:
@@ -26,7 +23,8 @@ def cudnn_is_made_for_the_cuda(torch: Rows, libraries: Rows) -> Complaints:
             yield row, wrong
 
 
-def bundled_are_made_for_the_cuda(libraries: Rows) -> Complaints:
+@compares("libraries")
+def _bundled_are_made_for_the_cuda(libraries: Rows) -> Complaints:
     """So is each that is known to be bundled."""
     families = {row["major"]: row for row in _families(libraries)}
     for row in libraries:
@@ -47,7 +45,8 @@ def _family_apart(version: str, cuda: str, families: Mapping[int, Row]) -> str |
     return tr("cuDNN {version} is built for CUDA {wanted}, not for {cuda}", **facts)
 
 
-def libraries_only_drop(libraries: Rows) -> Complaints:
+@compares("libraries")
+def _libraries_only_drop(libraries: Rows) -> Complaints:
     """A newer release of a library runs on no older GPU than the one before."""
     floors = [row for row in libraries if row["kind"] == "floor"]
     rows = sorted(floors, key=lambda row: (row["library"], row["cuda"] or "", Version(row["from"])))
@@ -58,7 +57,8 @@ def libraries_only_drop(libraries: Rows) -> Complaints:
             yield row, tr("supports older GPUs again than {before}", before=before["from"])
 
 
-def bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
+@compares("libraries", "torch")
+def _bundled_libraries_are_of_builds(libraries: Rows, torch: Rows) -> Complaints:
     """What is bundled belongs to a build whose metadata leave it open."""
     silent = {(row["torch"], row["cuda"]) for row in torch if not row["cudnn"]}
     for row in libraries:

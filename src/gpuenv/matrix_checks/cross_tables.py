@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.matrix_checks.cross_libraries import (
-    Complaints,
-    Row,
-    Rows,
-    bundled_are_made_for_the_cuda,
-    bundled_libraries_are_of_builds,
-    cudnn_is_made_for_the_cuda,
-    libraries_only_drop,
-)
+from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.model.variant import Variant, parse_cuda_version
 
 _SYSTEM = {"linux-64": "linux", "linux-aarch64": "linux", "win-64": "windows"}
@@ -27,14 +18,8 @@ _TAG_ENDS = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-
 _COLUMNS = ("torchvision", "torchaudio", "torchtext")
 
 
-@dataclass(frozen=True, slots=True)
-class CrossCheck:
-    """A comparison: the tables it needs (complaints are about the first) and the function that makes it."""
-
-    tables: tuple[str, ...]
-    run: Callable[..., Complaints]
-
-
+@compares("conda")
+@compares("torch")
 def _variants_state_their_cuda(torch: Rows) -> Complaints:
     for row in torch:
         cuda = Variant(row["variant"]).cuda
@@ -49,6 +34,7 @@ def _architectures_apart(*, is_cuda: bool) -> str:
     return tr("a CUDA build without architectures") if is_cuda else tr("a CPU build with architectures")
 
 
+@compares("torch")
 def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
     for row in torch:
         required = row.get("requires_cuda")
@@ -57,6 +43,7 @@ def _metadata_requires_their_cuda(torch: Rows) -> Complaints:
             yield row, tr("variant `{variant}`, whose metadata requires CUDA {required}", **facts)
 
 
+@compares("torch")
 def _cudnn_only_rises(torch: Rows) -> Complaints:
     stated = [row for row in torch if row["cudnn"]]
     kind = operator.itemgetter("platform", "index", "variant")
@@ -67,6 +54,7 @@ def _cudnn_only_rises(torch: Rows) -> Complaints:
                 yield row, tr("cuDNN {cudnn}, but torch {torch} already has {before}", **facts)
 
 
+@compares("torch")
 def _tags_fit_platforms(torch: Rows) -> Complaints:
     for row in torch:
         wrong = [tag for tag in row["tags"] if not _tag_fits(tag, row["platform"])]
@@ -80,6 +68,7 @@ def _tag_fits(tag: str, platform: str) -> bool:
     return all(part.endswith(machine) and system in part for part in tag.split("."))
 
 
+@compares("torch")
 def _pypi_has_one_variant(torch: Rows) -> Complaints:
     seen: dict[tuple[str, str], str] = {}
     for row in torch:
@@ -89,6 +78,7 @@ def _pypi_has_one_variant(torch: Rows) -> Complaints:
                 yield row, tr("PyPI has `{before}` for this release and platform already", before=before)
 
 
+@compares("torch", "cuda")
 def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
     floors: set[tuple[str, str]] = set()
     for row in cuda:
@@ -101,6 +91,7 @@ def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
             yield row, tr("CUDA {cuda} has no driver floor on {system}", cuda=row["cuda"], system=system)
 
 
+@compares("cuda")
 def _branches_rise(cuda: Rows) -> Complaints:
     branches = sorted(
         (row for row in cuda if row["kind"] == "branch"), key=lambda row: (row["os"], row["branch"])
@@ -111,12 +102,14 @@ def _branches_rise(cuda: Rows) -> Complaints:
             yield row, tr("a newer branch with an older CUDA than branch {branch}", branch=before["branch"])
 
 
+@compares("cuda")
 def _releases_are_their_cuda(cuda: Rows) -> Complaints:
     for row in cuda:
         if row["kind"] == "release" and parse_cuda_version(row["release"]) != parse_cuda_version(row["cuda"]):
             yield row, tr("release {release} of CUDA {cuda}", release=row["release"], cuda=row["cuda"])
 
 
+@compares("cuda")
 def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
     seen: dict[str, str] = {}
     for row in cuda:
@@ -129,6 +122,7 @@ def _capabilities_have_one_architecture(cuda: Rows) -> Complaints:
             seen[capability] = row["architecture"]
 
 
+@compares("gpus", "cuda")
 def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
     names = {
         capability: row["architecture"]
@@ -150,6 +144,7 @@ def _gpus_have_architectures(gpus: Rows, cuda: Rows) -> Complaints:
             )
 
 
+@compares("gpus")
 def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
     seen: dict[str, str] = {}
     for row in gpus:
@@ -160,6 +155,7 @@ def _pci_ids_have_one_capability(gpus: Rows) -> Complaints:
                 yield row, tr("PCI id {pci_id} has compute capability {before} elsewhere", **facts)
 
 
+@compares("gpus")
 def _names_prefer_one_capability(gpus: Rows) -> Complaints:
     preferred: dict[str, set[str]] = {}
     for row in gpus:
@@ -172,6 +168,7 @@ def _names_prefer_one_capability(gpus: Rows) -> Complaints:
             yield row, tr("{count} compute capabilities are preferred for this name", count=count)
 
 
+@compares("companions", "torch")
 def _pairs_are_known(companions: Rows, torch: Rows) -> Complaints:
     torches = {row["torch"] for row in torch}
     releases = {(row["project"], row["version"]): row for row in companions if row["kind"] == "release"}
@@ -194,6 +191,7 @@ def _paired(row: Row, version: str, release: Row | None) -> Complaints:
         yield row, tr("{project} {version} requires torch{wanted}", wanted=release["requires_torch"], **facts)
 
 
+@compares("torch", "companions")
 def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
     pairs = {(row["torch"], row["project"]): row for row in companions if row["kind"] == "pair"}
     for row in torch:
@@ -209,6 +207,7 @@ def _columns_agree_with_pairs(torch: Rows, companions: Rows) -> Complaints:
             yield row, tr("companions.json pairs triton {paired} with it, not {version}", **facts)
 
 
+@compares("known-bad")
 def _remedies_are_possible(known_bad: Rows) -> Complaints:
     for row in known_bad:
         acts = bool(row["constrain"] or row["add"] or row["forbid"] or row["avoid"] or row["warn"])
@@ -220,6 +219,7 @@ def _remedies_are_possible(known_bad: Rows) -> Complaints:
             yield row, tr("the plan judges it, and does nothing about it")
 
 
+@compares("images")
 def _what_is_compiled_can_run(images: Rows) -> Complaints:
     runtimes = {(row["release"], row["python"]) for row in images if row["flavour"] == "cuda-runtime"}
     for row in images:
@@ -229,6 +229,7 @@ def _what_is_compiled_can_run(images: Rows) -> Complaints:
             yield row, tr("flavour `{flavour}` with CUDA {cuda}", flavour=row["flavour"], cuda=row["cuda"])
 
 
+@compares("pythons")
 def _pythons_follow_each_other(pythons: Rows) -> Complaints:
     rows = sorted(pythons, key=lambda row: Version(row["version"]))
     for before, row in pairwise(rows):
@@ -237,27 +238,30 @@ def _pythons_follow_each_other(pythons: Rows) -> Complaints:
             yield row, tr("Python {version} came out before Python {before}", **facts)
 
 
-CROSS_CHECKS = (
-    CrossCheck(("torch",), _variants_state_their_cuda),
-    CrossCheck(("conda",), _variants_state_their_cuda),
-    CrossCheck(("torch",), _metadata_requires_their_cuda),
-    CrossCheck(("torch", "libraries"), cudnn_is_made_for_the_cuda),
-    CrossCheck(("libraries",), bundled_are_made_for_the_cuda),
-    CrossCheck(("torch",), _cudnn_only_rises),
-    CrossCheck(("torch",), _tags_fit_platforms),
-    CrossCheck(("torch",), _pypi_has_one_variant),
-    CrossCheck(("torch", "cuda"), _builds_have_floors),
-    CrossCheck(("torch", "companions"), _columns_agree_with_pairs),
-    CrossCheck(("cuda",), _branches_rise),
-    CrossCheck(("cuda",), _releases_are_their_cuda),
-    CrossCheck(("cuda",), _capabilities_have_one_architecture),
-    CrossCheck(("gpus", "cuda"), _gpus_have_architectures),
-    CrossCheck(("gpus",), _pci_ids_have_one_capability),
-    CrossCheck(("gpus",), _names_prefer_one_capability),
-    CrossCheck(("companions", "torch"), _pairs_are_known),
-    CrossCheck(("known-bad",), _remedies_are_possible),
-    CrossCheck(("libraries",), libraries_only_drop),
-    CrossCheck(("libraries", "torch"), bundled_libraries_are_of_builds),
-    CrossCheck(("images",), _what_is_compiled_can_run),
-    CrossCheck(("pythons",), _pythons_follow_each_other),
-)
+_KEY = ("torch", "variant", "platform", "index")
+
+
+@compares("dependencies", "torch")
+def _builds_are_known(dependencies: Sequence[Row], torch: Sequence[Row]) -> Complaints:
+    known = {tuple(row[name] for name in _KEY) for row in torch}
+    for row in dependencies:
+        if row["kind"] == "build" and tuple(row[name] for name in _KEY) not in known:
+            yield row, tr("torch.json has no such build")
+
+
+@compares("ecosystem")
+def _sets_are_there(rows: Sequence[Row]) -> Complaints:
+    known = {row["set"] for row in rows if row["kind"] == "set"}
+    for row in rows:
+        name = row.get("set")
+        if name is not None and name not in known:
+            yield row, tr("no set is called `{name}`", name=name)
+
+
+@compares("ecosystem")
+def _projects_name_their_sets(rows: Sequence[Row]) -> Complaints:
+    sets = {row["project"]: row["set"] for row in rows if row["kind"] == "project"}
+    for row in rows:
+        for project in row["projects"] if row["kind"] == "set" else ():
+            if sets.get(project) != row["set"]:
+                yield row, tr("the row of {project} does not name this set", project=project)

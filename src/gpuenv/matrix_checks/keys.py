@@ -1,10 +1,36 @@
-"""What tells the rows of a matrix apart."""
+"""What tells the rows of a matrix apart, and the list of the checks that compare rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+Complaints = Iterator[tuple[Row, str]]
+Comparison = Callable[..., Complaints]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossCheck:
+    """A comparison: the tables it needs (complaints are about the first) and the function that makes it."""
+
+    tables: tuple[str, ...]
+    run: Comparison
+
+
+CROSS_CHECKS: list[CrossCheck] = []
+
+
+def compares(*tables: str) -> Callable[[Comparison], Comparison]:
+    """Register the function below as a check of these tables."""
+
+    def register(run: Comparison) -> Comparison:
+        CROSS_CHECKS.append(CrossCheck(tables, run))
+        return run
+
+    return register
 
 
 @dataclass(frozen=True, slots=True)

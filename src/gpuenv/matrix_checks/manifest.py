@@ -8,9 +8,8 @@ from typing import Any
 
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.schema.tables import FIELDS
-from gpuenv.matrix_checks.keys import MatrixFault, row_key
+from gpuenv.matrix_checks.keys import MatrixFault, Row, row_key
 
-Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
 MANIFEST = "manifest"

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.lookup import correction, is_bogus
 from gpuenv.indexes.mirrors.records import parse_mirror
-
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-Complaints = Iterator[tuple[Row, str]]
+from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 
 _ANY_VARIANT = "cpu"  # what stands in an address in place of the variant's folder
 
 
+@compares("mirrors")
 def _words_mean_one_mirror(mirrors: Rows) -> Complaints:
     owners: dict[str, str] = {}
     for row in mirrors:
@@ -27,6 +23,7 @@ def _words_mean_one_mirror(mirrors: Rows) -> Complaints:
             owners.setdefault(word.lower(), row["name"])
 
 
+@compares("mirrors")
 def _addresses_are_encrypted(mirrors: Rows) -> Complaints:
     addresses = [(row, address) for row in mirrors for address in _addresses(row)]
     encrypted = {_host(address) for _, address in addresses if _scheme(address) == "https"}
@@ -35,6 +32,7 @@ def _addresses_are_encrypted(mirrors: Rows) -> Complaints:
             yield row, tr("`{address}` is not encrypted, and its host has https", address=address)
 
 
+@compares("mirrors")
 def _addresses_lie_on_the_hosts(mirrors: Rows) -> Complaints:
     for row in mirrors:
         known = {host.lower() for host in row["hosts"]}
@@ -43,6 +41,7 @@ def _addresses_lie_on_the_hosts(mirrors: Rows) -> Complaints:
                 yield row, tr("`{host}` is not one of its hosts", host=host)
 
 
+@compares("mirrors")
 def _right_addresses_are_not_wrong(mirrors: Rows) -> Complaints:
     for row in mirrors:
         itself = (parse_mirror(row),)
@@ -70,12 +69,3 @@ def _scheme(address: str) -> str:
 
 def _host(address: str) -> str | None:
     return urlsplit(address).hostname
-
-
-# The tables that a comparison needs (complaints are about the first), and the function that makes it.
-MIRROR_CHECKS = (
-    (("mirrors",), _words_mean_one_mirror),
-    (("mirrors",), _addresses_are_encrypted),
-    (("mirrors",), _addresses_lie_on_the_hosts),
-    (("mirrors",), _right_addresses_are_not_wrong),
-)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from packaging.version import Version
 
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import CompanionRelease
-from gpuenv.matrix_checks.keys import MatrixNote, row_key
+from gpuenv.matrix_checks.keys import MatrixNote, Row, row_key
 from gpuenv.matrix_checks.published_files import PublishedWheel, listed_files
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 from gpuenv.model.variant import Variant
@@ -18,7 +17,6 @@ from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.gpu_coverage import cover, driver_system
 from gpuenv.resolution.rules.companion import fits_variant, pypi_variant
 
-Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 _MOST_NAMES = 3
 _NEEDED = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.matrix_checks.refresh_targets import TORCH, platform_of, pythons_of
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import PLATFORMS, Platform, WheelFile
 from gpuenv.resolution.candidate import release_of
 
-Row = Mapping[str, Any]
-Rows = Sequence[Row]
-Complaints = Iterator[tuple[Row, str]]
 _BuildKey = tuple[Version, Platform, str, str]
 
 _NAMED = re.compile(r"[\w.+-]+\.whl\b")
@@ -59,6 +56,7 @@ def _parse(filename: str) -> WheelFile:
     return WheelFile(name, version, tags, filename, "", None)
 
 
+@compares("wheels")
 def _files_lie_where_they_belong(wheels: Rows) -> Complaints:
     for wheel in listed_files(wheels):
         local, folder = wheel.file.version.local, wheel.row.get("subdir")
@@ -71,6 +69,7 @@ def _files_lie_where_they_belong(wheels: Rows) -> Complaints:
             yield wheel.row, tr("its name says `{local}`, its folder `{folder}`", **facts)
 
 
+@compares("wheels", "torch")
 def _listed_builds_have_rows(wheels: Rows, torch: Rows) -> Complaints:
     known = {_key_of_row(row) for row in torch}
     reported: set[_BuildKey] = set()
@@ -81,6 +80,7 @@ def _listed_builds_have_rows(wheels: Rows, torch: Rows) -> Complaints:
                 yield wheel.row, tr("is listed, and torch.json has no row for its build")
 
 
+@compares("torch", "wheels")
 def _rows_have_the_pythons_listed(torch: Rows, wheels: Rows) -> Complaints:
     pythons: dict[_BuildKey, set[str]] = {}
     for wheel in listed_files(wheels):
@@ -106,6 +106,7 @@ def _keys(wheel: PublishedWheel) -> Iterator[_BuildKey]:
             yield release, platform, wheel.row["index"], str(wheel.file.variant or "")
 
 
+@compares("torch")
 def _sources_name_their_wheel(torch: Rows) -> Complaints:
     for row in torch:
         for filename in _NAMED.findall(row["source"]) if row["evidence"] == "wheel" else ():
@@ -130,6 +131,7 @@ def _difference(row: Row, filename: str) -> str | None:
     return None
 
 
+@compares("torch", "wheels")
 def _digests_agree(torch: Rows, wheels: Rows) -> Complaints:
     known = {(row["filename"], row["index"]): row["sha256"] for row in wheels if "sha256" in row}
     for row in torch:
@@ -140,6 +142,7 @@ def _digests_agree(torch: Rows, wheels: Rows) -> Complaints:
                 yield row, tr("wheels.json has another digest of `{filename}`", filename=filename)
 
 
+@compares("torch", "wheels")
 def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
     """A file that lies on PyPI and on the PyTorch index, told by its digest, is one build."""
     digests: dict[_BuildKey, set[str]] = {}
@@ -156,6 +159,7 @@ def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
             yield row, tr("PyPI has the same file, which is compiled for {list}", list=listed)
 
 
+@compares("companions", "wheels")
 def _pairs_are_published(companions: Rows, wheels: Rows) -> Complaints:
     published = {(str(wheel.file.name), wheel.release) for wheel in listed_files(wheels) if wheel.platforms}
     for row in companions:
@@ -166,15 +170,3 @@ def _pairs_are_published(companions: Rows, wheels: Rows) -> Complaints:
             if (row["project"], Version(version)) not in published:
                 facts = {"project": row["project"], "version": version}
                 yield row, tr("no wheel of {project} {version} is known", **facts)
-
-
-# The tables that a comparison needs (complaints are about the first), and the function that makes it.
-PUBLISHED_CHECKS = (
-    (("wheels",), _files_lie_where_they_belong),
-    (("wheels", "torch"), _listed_builds_have_rows),
-    (("torch", "wheels"), _rows_have_the_pythons_listed),
-    (("torch",), _sources_name_their_wheel),
-    (("torch", "wheels"), _digests_agree),
-    (("torch", "wheels"), _same_files_have_the_same_code),
-    (("companions", "wheels"), _pairs_are_published),
-)

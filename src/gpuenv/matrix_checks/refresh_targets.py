@@ -11,6 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
+from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.serialise import python_order
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
@@ -19,7 +20,6 @@ from gpuenv.model.wheel import PLATFORMS, IndexKind, Platform, WheelFile
 TORCH = "torch"
 PROJECTS = (TORCH, "torchvision", "torchaudio")
 
-Row = Mapping[str, Any]
 _ENDINGS: Mapping[Platform, str] = {
     "linux-64": "linux_x86_64",
     "linux-aarch64": "linux_aarch64",

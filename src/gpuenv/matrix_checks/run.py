@@ -12,18 +12,16 @@ from typing import Any
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.schema.field_types import check_fields
 from gpuenv.knowledge.schema.tables import FIELDS
-from gpuenv.matrix_checks.cross_tables import CROSS_CHECKS, CrossCheck
-from gpuenv.matrix_checks.dependencies import DEPENDENCY_CHECKS
-from gpuenv.matrix_checks.ecosystem import ECOSYSTEM_CHECKS
-from gpuenv.matrix_checks.keys import MatrixFault, row_key
-from gpuenv.matrix_checks.mirrors import MIRROR_CHECKS
-from gpuenv.matrix_checks.published_files import PUBLISHED_CHECKS
+from gpuenv.matrix_checks import (  # noqa: F401 - each registers its comparisons
+    cross_libraries,
+    cross_tables,
+    mirrors,
+    published_files,
+)
+from gpuenv.matrix_checks.keys import CROSS_CHECKS, MatrixFault, Row, row_key
 
 __all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
-Row = Mapping[str, Any]
-_OTHERS = (*PUBLISHED_CHECKS, *MIRROR_CHECKS, *ECOSYSTEM_CHECKS, *DEPENDENCY_CHECKS)
-_CHECKS = (*CROSS_CHECKS, *(CrossCheck(*check) for check in _OTHERS))
 _WHEEL = re.compile(r"\.whl\b|\bwheels?\b|\bMETADATA\b|\bmetadata\b")
 
 
@@ -103,7 +101,7 @@ def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:
 
 
 def _compare(tables: Mapping[str, Sequence[Row]]) -> Iterator[MatrixFault]:
-    for check in _CHECKS:
+    for check in CROSS_CHECKS:
         if all(needed in tables for needed in check.tables):
             for row, message in check.run(*(tables[needed] for needed in check.tables)):
                 yield MatrixFault(check.tables[0], row_key(check.tables[0], row), message)

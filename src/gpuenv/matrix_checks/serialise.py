@@ -10,14 +10,13 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.matrix_checks.keys import row_key
+from gpuenv.matrix_checks.keys import Row, row_key
 from gpuenv.model.variant import Variant
 
 SCHEMA_VERSION = 1
 DENSE = frozenset({"wheels", "dependencies"})  # tables of which the size counts
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 
-Row = Mapping[str, Any]
 _PYTHON = re.compile(r"cp(\d)(\d+)(t?)")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -33,58 +34,19 @@ _DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){0,3}")  # a bare branch, 535, is its l
 
 def render_machine(machine: Machine) -> dict[str, Any]:
     """Render a machine as `detect`'s data; what is not known is null."""
-    return {
-        "system": _render_system(machine.system),
-        "driver": _render_driver(machine.driver),
-        "gpus": [_render_gpu(gpu) for gpu in machine.gpus],
-        "toolkit": _render_toolkit(machine.toolkit),
-        "managers": [
-            {"name": manager.name, "path": manager.path, "version": manager.version}
-            for manager in machine.managers
-        ],
-        "pythons": [
-            {"version": python.version, "path": python.path, "free_threaded": python.free_threaded}
-            for python in machine.pythons
-        ],
-        "facts": dict(machine.facts),
-        "problems": [{"code": problem.code, "message": problem.message} for problem in machine.problems],
-    }
+    return {**_plain(machine), "facts": dict(machine.facts)}
 
 
-def _render_system(system: System) -> dict[str, Any]:
-    return {
-        "os": system.os,
-        "arch": system.arch,
-        "libc": system.libc,
-        "libc_version": system.libc_version,
-        "wsl": system.wsl,
-        "container": system.container,
-    }
-
-
-def _render_driver(driver: Driver | None) -> dict[str, Any] | None:
-    return None if driver is None else {"version": str(driver.version), "cuda": _text(driver.cuda)}
-
-
-def _render_gpu(gpu: Gpu) -> dict[str, Any]:
-    return {
-        "index": gpu.index,
-        "name": gpu.name,
-        "compute_capability": _text(gpu.compute_capability),
-        "memory_mib": gpu.memory_mib,
-        "uuid": gpu.uuid,
-        "pci_id": gpu.pci_id,
-        "mig": gpu.mig,
-        "visible": gpu.visible,
-    }
-
-
-def _render_toolkit(toolkit: Toolkit | None) -> dict[str, Any] | None:
-    return None if toolkit is None else {"cuda": _text(toolkit.cuda), "nvcc": toolkit.nvcc}
-
-
-def _text(value: CudaVersion | ComputeCapability | None) -> str | None:
-    return None if value is None else str(value)
+def _plain(value: Any) -> Any:
+    """Return a part of a machine as JSON has it: versions as text, an object for each part."""
+    match value:
+        case CudaVersion() | ComputeCapability() | DriverVersion():
+            return str(value)
+        case tuple():
+            return [_plain(item) for item in value]
+        case Machine() | System() | Driver() | Gpu() | Toolkit() | FoundManager() | FoundPython() | Problem():
+            return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return value
 
 
 def parse_machine(data: object) -> Machine:

@@ -11,7 +11,11 @@ from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
-from gpuenv.resolution.request import COMPANIONS
+from gpuenv.resolution.request import COMPANIONS, Request
+from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import driver
+from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import requested as request_rule
 from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 from gpuenv.resolution.rules.platform_tags import fitting, for_platform
 from gpuenv.resolution.target import Target
@@ -77,3 +81,34 @@ def _kind(file: WheelFile, listing: Listing) -> IndexKind:
         return "conda"
     named_by_place = file.variant is not None and listing.source.kind in ("pytorch", "snapshot", "flat")
     return "pytorch" if file.version.local or named_by_place else "pypi"
+
+
+def builds_worth_asking(
+    request: Request, target: Target, knowledge: Knowledge, others: tuple[Target, ...] = ()
+) -> tuple[Candidate, ...]:
+    """Return the PyTorch index's builds that the request admits and that would run, newest torch first.
+
+    With `others`, targets of the same platform, they would run on one of them at least.
+    """
+    candidates = [
+        candidate
+        for candidate in collect_candidates((), target, knowledge)
+        if candidate.kind == "pytorch"
+        and any(_would_run(candidate, request, location, knowledge) for location in (target, *others))
+    ]
+    return tuple(
+        sorted(
+            candidates,
+            key=lambda candidate: (candidate.torch, candidate.cuda is not None, candidate.cuda),
+            reverse=True,
+        )
+    )
+
+
+def _would_run(candidate: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
+    return request_rule.in_question(candidate, request, target) and not (
+        request_rule.check(candidate, request)
+        or driver.check(candidate, target, knowledge)
+        or kernels.check(candidate, target, knowledge)
+        or library.check(candidate, target, knowledge)
+    )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from packaging.utils import canonicalize_name
 
 from gpuenv.model.index import IndexConfiguration, Listing
-from gpuenv.model.plan import Plan, PlannedPackage, Rejection, Sources
+from gpuenv.model.plan import FilePlace, Plan, PlannedPackage, Rejection, Sources, StackFile
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import Evidence, WheelFile
 from gpuenv.resolution.candidate import IndexedFile, release_of
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Decision, Solution
-from gpuenv.resolution.file_locations import stack_of
 from gpuenv.resolution.report.advice import give_advice
 from gpuenv.resolution.report.rationale import compatibility, rationale
 from gpuenv.resolution.report.refusal import asked_for, rejections
@@ -197,3 +197,43 @@ def _by_address(file: WheelFile) -> str:
 
 def _better_but_rejected(decision: Decision, solution: Solution) -> tuple[Rejection, ...]:
     return rejections(asked_for(decision.rejected_down_to(solution.candidate.torch)))
+
+
+def stack_of(files: tuple[IndexedFile, ...], listings: tuple[Listing, ...]) -> tuple[StackFile, ...]:
+    """Return where the chosen files can be had, the chosen place first; those that no page lists left out."""
+    return tuple(
+        StackFile(
+            name=str(indexed.file.name),
+            filename=indexed.file.filename,
+            places=_places(indexed, listings),
+        )
+        for indexed in files
+        if indexed.file.url
+    )
+
+
+def _places(indexed: IndexedFile, listings: tuple[Listing, ...]) -> tuple[FilePlace, ...]:
+    """What one page says of its file says nothing of another's: that has its own digest, or a known one."""
+    pairs = ((indexed.listing, indexed.file), *_alike(indexed.file, listings))
+    return tuple(
+        FilePlace(listing.source.url, listing.page, file.url, file.sha256, file.size)
+        for listing, file in pairs
+    )
+
+
+def _alike(file: WheelFile, listings: tuple[Listing, ...]) -> Iterator[tuple[Listing, WheelFile]]:
+    seen = {file.url}
+    for listing in listings:
+        for other in listing.files if listing.project == file.name else ():
+            if other.url and other.url not in seen and not other.yanked and _is_same(file, other):
+                seen.add(other.url)
+                yield listing, other
+
+
+def _is_same(file: WheelFile, other: WheelFile) -> bool:
+    """Whether two files of one name are one; old releases had one name for builds of several variants."""
+    if file.filename != other.filename:
+        return False
+    if file.sha256 and other.sha256:
+        return file.sha256 == other.sha256
+    return file.version.local is not None or file.variant == other.variant

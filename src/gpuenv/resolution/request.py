@@ -13,8 +13,11 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
 from gpuenv.resolution.markers import marker_environment
+from gpuenv.resolution.rules.python import full_version
+from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_bounds, shortened
 
 COMPANIONS = ("torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
@@ -227,3 +230,31 @@ def parse_cuda_option(text: str) -> Variant | None:
             code="bad-cuda",
             fixes=(Fix(tr("write it as `12.6`, `cu126`, `cpu` or `auto`")),),
         ) from None
+
+
+Part = tuple[Request, tuple[PythonOffer, ...]]
+
+
+def by_python(request: Request, target: Target, offers: tuple[PythonOffer, ...]) -> tuple[Part, ...]:
+    """Return the request as it counts for each of the Pythons, those alike together, in their order.
+
+    Only the torch stack matters here: other requirements keep their markers for the installer.
+    """
+    if not offers or not any(_is_conditional(item) for item in request.requirements):
+        return ((request, offers),)
+    parts: dict[tuple[Requirement, ...], list[PythonOffer]] = {}
+    for offer in offers:
+        environment = marker_environment(target.platform, str(full_version(offer)))
+        kept = tuple(item for item in request.requirements if _counts(item, environment))
+        parts.setdefault(kept, []).append(offer)
+    return tuple((replace(request, requirements=kept), tuple(alike)) for kept, alike in parts.items())
+
+
+def _is_conditional(requirement: Requirement) -> bool:
+    return requirement.marker is not None and canonicalize_name(requirement.name) in STACK
+
+
+def _counts(requirement: Requirement, environment: dict[str, str]) -> bool:
+    if not _is_conditional(requirement) or requirement.marker is None:
+        return True
+    return requirement.marker.evaluate(environment)

@@ -17,7 +17,6 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
-from gpuenv.resolution.applicable_requirements import by_python
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.collect import collect_candidates, collect_companions
 from gpuenv.resolution.decision import (
@@ -31,7 +30,7 @@ from gpuenv.resolution.decision import (
     newest_first,
 )
 from gpuenv.resolution.known_bad_facts import known_bad_facts
-from gpuenv.resolution.request import Request
+from gpuenv.resolution.request import Request, by_python
 from gpuenv.resolution.rules import (
     availability,
     bundled_libraries,

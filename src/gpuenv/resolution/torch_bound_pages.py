@@ -18,9 +18,8 @@ from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import Request, admits
 from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.python import full_version
-from gpuenv.resolution.rules.torch_bound import ORIGIN, page_for, unfit
+from gpuenv.resolution.rules.torch_bound import ORIGIN, fits_cuda, page_for, unfit
 from gpuenv.resolution.target import Target
-from gpuenv.resolution.torch_bound_tags import fits_cuda
 
 _MOST_RELEASES = 2  # of a project whose pages go by its releases: the newest may have no files yet
 

@@ -15,12 +15,11 @@ from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import Architecture
-from gpuenv.model.variant import CPU, CudaVersion, Variant, parse_cuda_version
+from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
 from gpuenv.model.wheel import Platform
+from gpuenv.wheels.torch_wheel import MAJOR_MINOR, major_minor, told_builds, told_variant
 
-_TOLD = re.compile(r"^(cuda|hip|xpu)\b[^=\n]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])[ \t\r]*$", re.MULTILINE)
 _VERSION = re.compile(r"^__version__\b[^=\n]*=[ \t]*['\"]([^'\"\n]+)['\"][ \t\r]*$", re.MULTILINE)
-_MAJOR_MINOR = re.compile(r"(\d+)\.(\d+)")
 _CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
 _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(5, 21)))
 _MACHINES: Mapping[Platform, Mapping[str, str]] = {
@@ -91,26 +90,11 @@ def parse_version_file(text: str) -> VersionFile:
     """
     match = _VERSION.search(text)
     version = Version(match[1]) if match else None
-    facts = dict(_TOLD.findall(text))
+    facts = told_builds(text)
     if "cuda" in facts:
-        return VersionFile(version, _told_variant(facts))
+        return VersionFile(version, told_variant(facts))
     local = Variant(version.local) if version and version.local else None
     return VersionFile(version, local if local and local.is_known else None)
-
-
-def _told_variant(facts: Mapping[str, str]) -> Variant:
-    if facts["cuda"]:
-        return Variant("cu" + "".join(_major_minor(facts["cuda"])))
-    if facts.get("hip"):
-        return Variant("rocm" + ".".join(_major_minor(facts["hip"])))
-    return Variant("xpu") if facts.get("xpu") else CPU
-
-
-def _major_minor(text: str) -> tuple[str, str]:
-    match = _MAJOR_MINOR.match(text)
-    if not match:
-        raise ValueError(tr("does not contain its CUDA version"))
-    return match[1], match[2]
 
 
 def parse_metadata(text: str) -> WheelMetadata:
@@ -204,8 +188,8 @@ def required_cuda(metadata: WheelMetadata, platform: Platform | None) -> CudaVer
         name = canonicalize_name(requirement.name)
         if name == "cuda-toolkit" or name.startswith("nvidia-cuda-runtime"):
             exact = _exact(requirement)
-            if exact and _MAJOR_MINOR.match(exact):
-                return parse_cuda_version(".".join(_major_minor(exact)))
+            if exact and MAJOR_MINOR.match(exact):
+                return parse_cuda_version(".".join(major_minor(exact)))
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.i18n.messages import tr
@@ -13,7 +14,7 @@ from gpuenv.model.variant import CPU, Variant
 _MEMBER = "torch/version.py"
 _LONGEST = 1 << 16
 _TOLD = re.compile(r"^(cuda|hip|xpu)\b[^=\n]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])[ \t\r]*$", re.MULTILINE)
-_MAJOR_MINOR = re.compile(r"(\d+)\.(\d+)")
+MAJOR_MINOR = re.compile(r"(\d+)\.(\d+)")
 
 
 def read_torch_variant(wheel: Path) -> Variant:
@@ -23,9 +24,8 @@ def read_torch_variant(wheel: Path) -> Variant:
             text = member.read(_LONGEST + 1)
     except KeyError:
         raise ValueError(tr("has no {member}", member=_MEMBER)) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError):
-        raise ValueError(tr("is not a readable wheel")) from None
-    except (RuntimeError, NotImplementedError):  # encrypted; a compression that zipfile does not know
+    # the last two: encrypted; a compression that zipfile does not know
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
         raise ValueError(tr("is not a readable wheel")) from None
     if len(text) > _LONGEST:
         raise ValueError(tr("has no {member} of a sane size", member=_MEMBER))
@@ -40,18 +40,29 @@ def parse_torch_version(text: str) -> Variant:
     cuda: Optional[str] = '12.6'
     hip: Optional[str] = None
     """
-    facts = dict(_TOLD.findall(text))
+    facts = told_builds(text)
     if "cuda" not in facts:
         raise ValueError(tr("does not contain its CUDA version"))
-    if facts["cuda"]:
-        return Variant("cu" + "".join(_version(facts["cuda"])))
-    if facts.get("hip"):
-        return Variant("rocm" + ".".join(_version(facts["hip"])))
-    return Variant("xpu") if facts.get("xpu") else CPU
+    return told_variant(facts)
 
 
-def _version(text: str) -> tuple[str, str]:
-    match = _MAJOR_MINOR.match(text)
+def told_builds(text: str) -> dict[str, str]:
+    """Return the versions of `cuda`, `hip` and `xpu` that a version.py names, empty for None."""
+    return dict(_TOLD.findall(text))
+
+
+def told_variant(builds: Mapping[str, str]) -> Variant:
+    """Return the variant; raise ValueError for a version that is none."""
+    if builds["cuda"]:
+        return Variant("cu" + "".join(major_minor(builds["cuda"])))
+    if builds.get("hip"):
+        return Variant("rocm" + ".".join(major_minor(builds["hip"])))
+    return Variant("xpu") if builds.get("xpu") else CPU
+
+
+def major_minor(text: str) -> tuple[str, str]:
+    """Return the first two parts of a version; raise ValueError for text without."""
+    match = MAJOR_MINOR.match(text)
     if not match:
         raise ValueError(tr("does not contain its CUDA version"))
     return match[1], match[2]

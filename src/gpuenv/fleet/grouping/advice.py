@@ -16,7 +16,7 @@ from gpuenv.model.plan import Advice
 from gpuenv.model.variant import CudaVersion
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.decision import Solution
-from gpuenv.resolution.report.driver_floors import has_drivers_of, least_driver_of
+from gpuenv.resolution.report.environment_fixes import has_drivers_of, least_driver_of
 from gpuenv.resolution.target import Target
 
 _MOST_TRIES = 25  # builds, or machines: what comes after them is hardly what anybody would do

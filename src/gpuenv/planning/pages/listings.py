@@ -31,10 +31,10 @@ from gpuenv.planning.mirrors.stand_ins import SourceReader, turn_to_others
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests, known_files
 from gpuenv.resolution.candidate import Candidate, release_of
+from gpuenv.resolution.collect import builds_worth_asking
 from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
-from gpuenv.resolution.variants_to_query import builds_worth_asking
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,13 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Advice
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.decision import Decision, Solution
-from gpuenv.resolution.report.driver_floors import least_driver_for, least_driver_of
-from gpuenv.resolution.report.environment_fixes import glibc_of, may_ask_mirrors, with_any_glibc
+from gpuenv.resolution.report.environment_fixes import (
+    glibc_of,
+    least_driver_for,
+    least_driver_of,
+    may_ask_mirrors,
+    with_any_glibc,
+)
 from gpuenv.resolution.report.torch_bound_fixes import newer_without_wheel
 from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules.python import in_words, pythons_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from packaging.version import Version
 
@@ -14,11 +14,11 @@ from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
-from gpuenv.resolution.report.split_gpus import find_split
 from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
 from gpuenv.resolution.report.workarounds import apply_workaround
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput, decide
+from gpuenv.resolution.target import TargetGpu
 
 
 def find_fixes(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
@@ -195,3 +195,41 @@ def _first_with_code(question: ResolutionInput, decision: Decision) -> Fix | Non
     if first is None or _try(question, decision, ("torch",)):
         return None
     return Fix(tr("the first release with code for these GPUs is torch {version}", version=first))
+
+
+_MOST_PARTS = 4
+_Group = tuple[TargetGpu, ...]
+
+
+def find_split(question: ResolutionInput) -> tuple[Fix, ...]:
+    """Return one fix a part, nothing where no split helps.
+
+    GPUs are parted by compute capability, neighbours together: builds leave old ones and begin with new ones.
+    """
+    capabilities = sorted({gpu.capability for gpu in question.target.gpus})
+    for count in range(2, min(len(capabilities), _MOST_PARTS) + 1):
+        for cuts in combinations(range(1, len(capabilities)), count - 1):
+            parts = [capabilities[low:high] for low, high in pairwise((0, *cuts, len(capabilities)))]
+            groups = [tuple(gpu for gpu in question.target.gpus if gpu.capability in part) for part in parts]
+            bests = [best for group in groups if (best := _best(question, group))]
+            if len(bests) == len(groups):
+                return tuple(map(_fix, [question] * count, groups, bests))
+    return ()
+
+
+def _best(question: ResolutionInput, group: _Group) -> Solution | None:
+    solutions = decide(question.with_target(question.target.only(group))).choices
+    return solutions[0] if solutions else None
+
+
+def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:
+    text = tr(
+        "one environment for each kind of GPU: {gpus} with torch {version} for {variant}",
+        gpus=", ".join(dict.fromkeys(gpu.label for gpu in group)),
+        version=best.candidate.torch,
+        variant=best.candidate.variant,
+    )
+    if len(question.target.machines) > 1:  # an index would mean a device of each of them
+        return Fix(text)
+    devices = tuple(str(gpu.gpu.index) for gpu in group)
+    return Fix(text, question.request.with_option("--device", *devices).command())

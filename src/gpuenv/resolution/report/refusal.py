@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from urllib.parse import urlsplit
 
 from packaging.version import Version
@@ -44,7 +45,7 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [rejection_data(item) for item in rejections(rejected)]},
+        data={"rejected": [asdict(item) for item in rejections(rejected)]},
     )
 
 
@@ -104,7 +105,7 @@ def _undecided(
         code="index-unread",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [rejection_data(item) for item in rejections(asked_for(decision.rejected))]},
+        data={"rejected": [asdict(item) for item in rejections(asked_for(decision.rejected))]},
     )
 
 
@@ -147,18 +148,6 @@ def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]
         for failure in item.failures
     )
     return tuple(dict.fromkeys(result))
-
-
-def rejection_data(rejection: Rejection) -> dict[str, str | None]:
-    """Return the JSON form of a rejection."""
-    return {
-        "name": rejection.name,
-        "version": rejection.version,
-        "variant": rejection.variant,
-        "rule": rejection.rule,
-        "detail": rejection.detail,
-        "source": rejection.source,
-    }
 
 
 def _place(question: ResolutionInput) -> str:
