@@ -43,7 +43,7 @@ _MODULES = {  # in the order of the help
 
 
 class _Commands(TyperGroup):
-    """Lets Ctrl-C through to the one place that tells it; typer would end with a status alone."""
+    """Lets Ctrl-C through to `main`, which reports it; typer would only set a status."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

@@ -14,7 +14,7 @@ def complete_environment(incomplete: str) -> Iterable[str]:
 
     try:
         return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
-    except (GpuenvError, OSError):  # nobody wants to read of it in the middle of a command line
+    except (GpuenvError, OSError):  # no error in the middle of a command line
         return []
 
 

@@ -34,7 +34,7 @@ def option(usage: str, text: str, *, variable: str | None = None, **settings: An
 
 
 def argument(metavar: str, text: str | None = None, *, show_default: bool = False, **settings: Any) -> Any:
-    """Declare an argument by what stands for it in the help."""
+    """Declare an argument by its name in the help."""
     return typer.Argument(metavar=metavar, help=text, show_default=show_default, **settings)
 
 
@@ -116,7 +116,7 @@ def _command(info: CommandInfo) -> Any:
 
 
 def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command take a group of options as one parameter: typer sees the group's fields in its place."""
+    """Let a command take a group of options as one parameter, which typer sees as the group's fields."""
     # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
     named = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {

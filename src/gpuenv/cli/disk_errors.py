@@ -1,4 +1,4 @@
-"""What the system refused where nobody has said it better: no defect of gpuenv's, so told as an error."""
+"""System errors that nothing has handled before: not defects of gpuenv, so reported as errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def disk_error(error: Exception) -> UsageError | None:
     if not isinstance(error, OSError):
         return None
     if error.errno in _REFUSALS:
-        return _told(error)
+        return _system_error(error)
     if error.errno == errno.ENOENT and error.filename is None and "temporary" in str(error):
         return no_temporary_folder(error)  # tempfile's own words
     return None
 
 
-def _told(error: OSError) -> UsageError:
+def _system_error(error: OSError) -> UsageError:
     from gpuenv.environments.os_errors import because_of, ways_out  # noqa: PLC0415 - rarely needed
     from gpuenv.on_disk.directories import is_full  # noqa: PLC0415 - rarely needed
 
@@ -42,7 +42,7 @@ def _told(error: OSError) -> UsageError:
 
 
 def no_temporary_folder(error: OSError) -> UsageError:
-    """Say that no folder takes temporary files."""
+    """Return the error of a system without a writable directory for temporary files."""
     return UsageError(
         tr("no directory for temporary files is writable"),
         code="no-temporary-folder",

@@ -53,7 +53,7 @@ class Formatter(HelpFormatter):
         longest = min(max(len(name) for name, _ in rows), col_max)
         margin = " " * (longest + col_spacing)
         for name, text in rows:
-            first, *more = list(wrapped(_said_row(text), self.width - len(margin) - 2)) or [""]
+            first, *more = list(wrapped(_translated_row(text), self.width - len(margin) - 2)) or [""]
             beside = name + margin[len(name) :] if len(name) <= longest else f"{name}\n{indent}{margin}"
             self.write(f"{indent}{beside}{first}".rstrip() + "\n")
             self.write("".join(f"{indent}{margin}{line}\n" for line in more))
@@ -84,9 +84,9 @@ def translate_help(command: Any) -> None:
 
 
 def _install_completion(_context: Any, _parameter: Any, wanted: object) -> object:
-    """Do what typer's own does, which tells it in English."""
+    """Do what typer's own callback does, with translated text."""
     if wanted:
-        from typer._completion_shared import install  # noqa: PLC0415 - only where it is asked for
+        from typer._completion_shared import install  # noqa: PLC0415 - only on request
 
         shell, file = install()
         typer.echo(
@@ -108,7 +108,7 @@ def wrapped(text: str, width: int) -> Iterator[str]:
         yield line.rstrip()
 
 
-def _said_row(text: str) -> str:
+def _translated_row(text: str) -> str:
     match = _NOTED.fullmatch(text)
     if not match:
         return gettext(text)

@@ -20,7 +20,7 @@ _LOCALE = ("LC_ALL", "LC_MESSAGES", "LANGUAGE", "LANG")  # the first that is set
 def choose_language(
     arguments: Sequence[str], environ: Mapping[str, str], ask_system: Callable[[], str] = str
 ) -> str:
-    """Return the language asked for by the bare arguments or the variables, else that of the locale.
+    """Return the language given by the bare arguments or the variables, else that of the locale.
 
     Without a locale, as on Windows, `ask_system` gives the language of the system, or nothing. A word that
     names none here counts as English: the command line is parsed, and refused, later.
@@ -68,12 +68,12 @@ class CommandWords(NamedTuple):
 
     @property
     def positional(self) -> tuple[str, ...]:
-        """The words that are no options."""
+        """The words that are not options."""
         return tuple(word for word in self.own if not word.startswith("-"))
 
 
 def split_words(arguments: Sequence[str]) -> CommandWords:
-    """Tell gpuenv's own arguments from those of a command that it is to run, before they are parsed."""
+    """Separate gpuenv's own arguments from those of a command to run, before they are parsed."""
     words, rest = CommandWords((), None), iter(arguments)
     for word in rest:
         if word == "--" or (words.positional[:1] == ("run",) and len(words.positional) > 1):

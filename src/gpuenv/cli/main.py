@@ -36,7 +36,7 @@ def run(arguments: list[str]) -> int:
     try:  # a signal before this ends the process as any other: nothing has begun
         with interruption.heeded():
             return _run(arguments, reporter)
-    except KeyboardInterrupt:  # once more, while the first was told
+    except KeyboardInterrupt:  # a second one, while the first was reported
         return INTERRUPTED
 
 
@@ -54,19 +54,19 @@ def _run(arguments: list[str], reporter: _Reporter) -> int:
     except (output.Interrupted, KeyboardInterrupt):
         interruption.settle()
         return reporter.interrupted()
-    except Exception as error:  # noqa: BLE001 - a defect of gpuenv, told in one line
+    except Exception as error:  # noqa: BLE001 - a defect of gpuenv, reported in one line
         interruption.settle()
         problem = error_behind(error)
         return reporter.report(problem) if problem else reporter.defect(error)
 
 
 def error_behind(error: Exception) -> GpuenvError | None:
-    """Return the error of the user's machine or input that an exception comes of, None for a defect."""
+    """Return the error of the user's machine or input behind an exception, None for a defect."""
     return beyond_limits(error) or disk_error(error)
 
 
 def beyond_limits(error: Exception) -> UsageError | None:
-    """Return the error for a text that no parser can take: most are checked where they are read."""
+    """Return the error for input beyond a parser's limits: most input is checked where it is read."""
     if isinstance(error, RecursionError):
         reason = tr("the input is nested too deeply")
     elif isinstance(error, MemoryError):
@@ -124,7 +124,7 @@ def explained(error: GpuenvError) -> GpuenvError:
 
 def _check_directory() -> None:
     try:
-        os.getcwd()  # noqa: PTH109 - the question is whether it can be told
+        os.getcwd()  # noqa: PTH109 - whether it can be read is the question
     except OSError as error:
         raise UsageError(
             tr("the current directory cannot be read: {error}", error=reason_of(error)),
@@ -135,7 +135,7 @@ def _check_directory() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Reporter:
-    """Says how a command ended, in the form that was asked for."""
+    """Reports how a command ended, as text or JSON."""
 
     command: str
     as_json: bool
@@ -143,7 +143,7 @@ class _Reporter:
 
     @classmethod
     def of(cls, arguments: list[str], environ: Mapping[str, str]) -> _Reporter:
-        """Tell from the bare arguments what is asked for: they may be ones that can't be parsed."""
+        """Read the form of the output from the bare arguments, which may not be parseable."""
         words = split_words(arguments)
         positional = words.positional
         command = " ".join(positional[: 2 if positional[:1] and positional[0] in _GROUPS else 1])
@@ -193,7 +193,7 @@ class _Reporter:
     def _print_json(self, status: int, data: Any, error: dict[str, Any]) -> int:
         try:
             output.print_json(output.envelope(self.command, data, error=error))
-        except UsageError as unwritable:  # a full disk behind stdout: then at least a person is told
+        except UsageError as unwritable:  # a full disk behind stdout: stderr may still work
             output.print_error(unwritable)
         return status
 

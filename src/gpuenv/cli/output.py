@@ -27,11 +27,11 @@ _collected: ContextVar[list[dict[str, Any]] | None] = ContextVar("collected", de
 
 
 class UnwritableOutput(UsageError):  # noqa: N818 - as the errors of values.errors are named
-    """The error that can't be told on stdout, as it is stdout that takes no more."""
+    """stdout cannot be written to, so this error is not reported there."""
 
 
 class NoCommand(UsageError):  # noqa: N818
-    """Nothing was asked for, so that a person gets the help."""
+    """No command was given: the help is printed."""
 
     def __init__(self, message: str, help_text: str, fix: Fix) -> None:
         super().__init__(message, code="usage", fixes=(fix,))
@@ -61,7 +61,7 @@ def envelope(
 
 
 def error_data(error: GpuenvError) -> dict[str, Any]:
-    """Return what the envelope says of an error, without passwords; commands keep their addresses."""
+    """Return the `error` of the envelope, without passwords; commands keep their URLs."""
     from gpuenv.secrets.url_credentials import without_userinfo  # noqa: PLC0415 - only where something went wrong
 
     return {
@@ -79,7 +79,7 @@ def error_data(error: GpuenvError) -> dict[str, Any]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text of an error as it is shown; secrets go first: half a login can not be told."""
+    """Return a text of an error as it is shown; secrets go first: half a login would not be recognised."""
     return without_long_words(without_passwords(text))
 
 
@@ -124,7 +124,7 @@ def collected() -> Iterator[list[dict[str, Any]]]:
 
 
 def print_data(text: str) -> None:
-    """Write what a person asked for to stdout; raise UsageError where it takes no more."""
+    """Write the result to stdout; raise UsageError where that fails."""
     print_file(printable(text))
 
 
@@ -150,18 +150,18 @@ def print_script(text: str) -> None:
 
 
 def unwritable(error: OSError) -> UnwritableOutput:
-    """Return the error of a stdout that takes no more; what is still to come goes nowhere."""
-    _turn_to_nothing(sys.stdout)
+    """Return the error of a failed stdout; further output is discarded."""
+    _discard_output(sys.stdout)
     message = tr("cannot write the output: {error}", error=reason_of(error))
     return UnwritableOutput(message, code="output-unwritable")
 
 
 def note(text: str) -> None:
-    """Write a message to stderr; there is nobody to tell where that can't be done."""
+    """Write a message to stderr; ignore failures, which could not be reported."""
     try:
         _write(sys.stderr, printable(text) + "\n")
     except OSError:
-        _turn_to_nothing(sys.stderr)
+        _discard_output(sys.stderr)
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -169,35 +169,35 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
-        # The reader has gone (`| head`): what was begun is done all the same, only unseen.
-        _turn_to_nothing(stream)
+        # The reader has gone (`| head`): the command still completes.
+        _discard_output(stream)
 
 
-def _turn_to_nothing(stream: TextIO) -> None:
-    """Let what is still to come, and what Python flushes at its exit, go nowhere."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, stream.fileno())
-    os.close(nothing)
+def _discard_output(stream: TextIO) -> None:
+    """Discard further output, and what Python flushes at its exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
 
 
 def prepare_streams() -> None:
-    """Let every text be printed, whatever the terminal's encoding, and let closed streams be written to."""
+    """Make every text printable in any encoding, and closed streams writable."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed: `>&-`, pythonw
-            nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
-            atexit.register(nowhere.close)
-            setattr(sys, name, nowhere)
+            devnull = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - to the end
+            atexit.register(devnull.close)
+            setattr(sys, name, devnull)
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 class Declined(Exception):  # noqa: N818 - an answer, no error
-    """The user has said no."""
+    """The user declined."""
 
 
 def check_terminal(data: dict[str, Any] | None = None) -> None:
-    """Raise UsageError with what was to be confirmed where there is no terminal to prompt on."""
+    """Raise UsageError, with the data to be confirmed, where there is no terminal to prompt on."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
             tr("cannot prompt: not running in a terminal"),

@@ -1,4 +1,4 @@
-"""What is shown on stderr while something goes on: bars on a terminal, lines elsewhere, nothing if quiet."""
+"""Progress on stderr: bars on a terminal, lines elsewhere, nothing if quiet."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class Display:
             self._task = self._progress.add_task(text, total=total, beside="")
 
     def move(self, advance: int | None = None, **changes: Any) -> None:
-        """Move the bar, back where bytes come again, or change its description or what stands beside."""
+        """Move the bar, also backwards, or change its texts."""
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, advance=advance, **changes)
 
     def end(self) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -68,7 +68,7 @@ class Display:
 
 @contextmanager
 def display(*, quiet: bool) -> Iterator[Display]:
-    """Show what goes on, and take it away at the end."""
+    """Show progress, and remove it at the end."""
     shown = Display(quiet=quiet)
     try:
         yield shown
@@ -97,7 +97,7 @@ def _new_progress(kind: ProgressKind) -> Progress:
 
 @contextmanager
 def fetching(log: Path, *, quiet: bool) -> Iterator[Fetching]:
-    """Follow what is fetched: with a bar on a terminal, a line a file elsewhere; log it in any case."""
+    """Follow downloads: with a bar on a terminal, a line a file elsewhere; and in the log."""
     from gpuenv.files.private import append_private  # noqa: PLC0415 - where files are fetched
 
     with display(quiet=quiet) as shown, TextIOWrapper(append_private(log), encoding="utf-8") as lines:
@@ -106,20 +106,20 @@ def fetching(log: Path, *, quiet: bool) -> Iterator[Fetching]:
 
 @dataclass(frozen=True, slots=True)
 class Fetching:
-    """One bar for all bytes, with the file that was begun last; a FetchWatcher."""
+    """One bar for all bytes, with the latest file; a FetchWatcher."""
 
     shown: Display
     log: TextIO
 
     def begin(self, files: int, size: int | None) -> None:
-        """Say how much there is to fetch."""
+        """Show how much there is to fetch."""
         count = ngettext("1 file", "{count} files", files)
         amount = tr("{size} to fetch", size=render_size(size)) if size else tr("size not known")
         self.shown.line(tr("fetching the torch stack: {count}, {amount}", count=count, amount=amount))
         self.shown.draw("bytes", tr("fetching {count} files", count=files), size)
 
     def file(self, filename: str, location: str) -> None:
-        """Say what comes from where."""
+        """Show the source of a file."""
         text = tr("fetching {file} from {place}", file=filename, place=location)
         self.log.write(text + "\n")
         self.shown.line(text)
@@ -130,7 +130,7 @@ class Fetching:
         self.shown.move(count)
 
     def tell(self, text: str) -> None:
-        """Pass it on."""
+        """Show and log a message."""
         self.log.write(text + "\n")
         self.shown.tell(text)
 
@@ -142,7 +142,7 @@ class HashBars:
     shown: Display
 
     def file(self, filename: str, size: int | None) -> None:
-        """Say what is fetched."""
+        """Show a file that is fetched."""
         amount = render_size(size) if size else tr("size not known")
         self.shown.line(tr("fetching {file} for its hash ({size})", file=filename, size=amount))
         self.shown.draw("bytes", _short(filename), size)
@@ -158,7 +158,7 @@ def _short(filename: str) -> str:
 
 @contextmanager
 def following(text: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Follow bytes of so many: a bar from the first of them, as there may be none, till all are there."""
+    """Follow bytes: with a bar from the first to the last of them."""
     with display(quiet=quiet) as shown:
 
         def show(done: int, size: int) -> None:

@@ -1,4 +1,4 @@
-"""What typer says of a command line that it can't parse, as gpuenv says it."""
+"""Typer's errors of command lines, as gpuenv reports them."""
 
 from __future__ import annotations
 

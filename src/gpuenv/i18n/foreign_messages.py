@@ -1,11 +1,11 @@
-"""What the system and the standard library say of a failure, in the language of the texts."""
+"""Messages of the system and of libraries, translated."""
 
 from __future__ import annotations
 
 from gpuenv.i18n.messages import N_, translate_output
 
-# those that people meet; Windows says its own in the user's language
-_SAID = (
+# the frequent ones; Windows translates its own
+_MESSAGES = (
     N_("No such file or directory"),
     N_("Permission denied"),
     N_("Operation not permitted"),
@@ -38,7 +38,7 @@ _SAID = (
     N_("Extra data"),
     N_("Unterminated string starting at"),
     N_("Invalid control character at"),
-    # tomllib, PyYAML's kin and configparser: `Invalid value (at line 1, column 5)`
+    # tomllib, ruamel.yaml and configparser: `Invalid value (at line 1, column 5)`
     N_("{problem} (at line {line}, column {column})"),
     N_("{problem} (at end of document)"),
     N_("{problem} (line {line})"),
@@ -81,10 +81,10 @@ _SAID = (
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the first line of what an error says of itself; words that are not known stay as they are."""
+    """Return the first line of an error's message, translated if it is known."""
     return translate_foreign(getattr(error, "strerror", None) or str(error).strip() or type(error).__name__)
 
 
 def translate_foreign(text: str) -> str:
-    """Return the first line of what the system or a library said; unknown words stay as they are."""
-    return translate_output(text.splitlines()[0], _SAID) if text else ""
+    """Return the first line of a message of the system or a library, translated if it is known."""
+    return translate_output(text.splitlines()[0], _MESSAGES) if text else ""

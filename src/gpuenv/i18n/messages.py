@@ -44,9 +44,9 @@ def ngettext(singular: str, plural: str, count: int) -> str:
 
 
 def translate_output(text: str, templates: Sequence[str], *, depth: int = 2) -> str:
-    """Say what another program wrote in the language of the texts, by the first template that it fits.
+    """Translate what another program wrote, by the first template that it matches.
 
-    The facts in it are translated in their turn, `depth` times; what fits no template stays as it is.
+    The facts in it are translated in their turn, `depth` times; what matches none is returned as it is.
     """
     for template in templates if _catalogue else ():
         facts = _facts_in(text, template)
@@ -62,7 +62,7 @@ def translate_output(text: str, templates: Sequence[str], *, depth: int = 2) -> 
 def _facts_in(text: str, template: str) -> dict[str, str] | None:
     """Read the facts back out of a filled template, `no such option: {option}`; None where it is another's.
 
-    Each fact ends where the words that follow it first stand, so that no text takes long, whatever is in it.
+    Each fact ends at the first occurrence of the words that follow it, so that this takes linear time.
     """
     first, *rest = _parts(template)
     facts: dict[str, str] = {}

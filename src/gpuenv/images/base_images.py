@@ -91,7 +91,7 @@ def choose_bases(
 ) -> tuple[BaseImage, BaseImage]:
     """Return the images that the environment is made in and that it runs in.
 
-    What was compiled in one with a compiler runs in its like without. Raises Refused where no image fits.
+    What is compiled in an image with a compiler runs in the one without. Raises Unsatisfiable if none fits.
     """
     base_images = [image for image in bases_for(requested, images) if _fits(image, python, cuda, platform)]
     if not base_images:

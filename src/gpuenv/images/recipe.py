@@ -29,7 +29,7 @@ from gpuenv.planning.options import Container, PlanOptions
 from gpuenv.resolution.target import Target, choose_target
 from gpuenv.secrets.url_credentials import redact_credentials
 
-_INSTALLER = "pip"  # what the images bring
+_INSTALLER = "pip"  # which the images contain
 _IGNORE_FILE = ".dockerignore"
 
 
@@ -37,7 +37,7 @@ def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> t
     """Return a plan for a container image and the Dockerfile that makes it.
 
     `base` is slim, cuda-runtime, cuda-devel, or the name of an image. Raises what `make_plan` and `lock_plan`
-    raise, and Refused where no image fits.
+    raise, and Unsatisfiable where no image fits.
     """
     images = parse_images(matrices.load("images"))
     _refuse_windows(options.platform)
@@ -75,7 +75,7 @@ def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, re
 
 
 def write_ignore_file(output: Path) -> Path | None:
-    """Write a .dockerignore beside the Dockerfile where there is none; return what was written."""
+    """Write a .dockerignore next to the Dockerfile if there is none; return its path."""
     path = output.parent / _IGNORE_FILE
     if path.exists() or path.is_symlink() or not output.is_file():
         return None

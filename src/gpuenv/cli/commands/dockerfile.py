@@ -16,7 +16,7 @@ from gpuenv.images.recipe import plan_image, write_ignore_file
 
 
 def dockerfile(wanted: PlanArguments, base: str, output: Path | None, console: Console) -> int:
-    """Decide, and print the Dockerfile of an image with what was decided; `-` as the output is stdout."""
+    """Plan, and write the Dockerfile of an image with that plan to a file or stdout."""
     if output is not None:
         refuse_foreign_file(output)
     with console.working(tr("reading indexes")):

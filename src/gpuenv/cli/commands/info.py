@@ -21,7 +21,7 @@ _PACKAGES = {"name": N_("package"), "version": N_("version")}
 
 
 def info(name: str | None, console: Console) -> int:
-    """Print what a bug report needs; `-v` adds where each fact was read, and what the last verify said."""
+    """Print what a bug report needs; `-v` adds the source of each fact, and the last verification."""
     with console.working(tr("examining")):
         answer = read_info(name, os.environ)
     if console.as_json:

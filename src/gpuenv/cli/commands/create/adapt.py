@@ -1,4 +1,4 @@
-"""`gpuenv create --adapt`: an environment of what was left, changed as little as need be."""
+"""`gpuenv create --adapt`: an environment from dependency files, changed as little as possible."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def create_adapted(
     chosen: CreateArguments,
     console: Console,
 ) -> int:
-    """Adapt, show, ask, apply, verify; the files change last of all, where that is asked for."""
+    """Adapt, show, ask, apply, verify; with --write, change the files last."""
     _check_alone(lab, chosen)
     adapting, options = to_adapt(wanted, arguments, ("gpuenv", "create", name))
     environment = check_name(
@@ -54,7 +54,7 @@ def create_adapted(
 
 
 def _check_alone(lab: Path | None, chosen: CreateArguments) -> None:
-    """Raise UsageError for what says already what is to be installed."""
+    """Raise UsageError for options that also define what to install."""
     given = (("--from", lab), ("--from-lock", chosen.from_lock))
     other = next((option for option, value in given if value is not None), None)
     if other is not None:

@@ -112,7 +112,7 @@ def create_as_asked(
 
 
 def is_resumed(name: str, options: PlanOptions, chosen: CreateArguments) -> bool:
-    """Tell whether `create_as_asked` would only verify what an interrupted one has left."""
+    """Whether `create_as_asked` would only verify an environment that an interrupted one installed."""
     return _unproven(name, replace(options, made_here=True), chosen) is not None
 
 

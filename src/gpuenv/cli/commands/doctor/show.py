@@ -21,7 +21,7 @@ def show(diagnosis: Diagnosis, console: Console) -> None:
 
 
 def as_error(diagnosis: Diagnosis) -> VerificationFailed:
-    """Return the error that tells of the root cause; its data are the whole diagnosis."""
+    """Return the error of the root cause, with the whole diagnosis as its data."""
     root = diagnosis.problems[0]
     fixes = (Fix(root.fix, root.command),) if root.fix else ()
     return VerificationFailed(

@@ -1,4 +1,4 @@
-"""`gpuenv install`, `uninstall` and `update`: shown, asked, done, proven, or undone."""
+"""`gpuenv install`, `uninstall` and `update`: show, confirm, apply, verify, or roll back."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from gpuenv.secrets.redact import redact_step
 def install(
     name: str, words: list[str], files: list[Path], arguments: ChangeArguments, console: Console
 ) -> int:
-    """Install more; another torch only where the user says so."""
+    """Install packages; torch changes only with --torch or after confirmation."""
     read, warnings = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
     new = parse_named(read.requirements)
     if not new:
@@ -73,7 +73,7 @@ def _install_or_ask(
     arguments: ChangeArguments,
     console: Console,
 ) -> PlannedChange:
-    """Return the change; on a terminal another torch is offered, and `--yes` is no yes to that."""
+    """Return the change; on a terminal another torch is offered, which `--yes` does not accept."""
     try:
         return plan_install(opened, new, options, os.environ)
     except Unsatisfiable as error:
@@ -92,7 +92,7 @@ def _install_or_ask(
 def uninstall(
     name: str, packages: list[str], arguments: ChangeArguments, console: Console, *, prune: bool
 ) -> int:
-    """Remove packages; say what would break and what nobody needs any more."""
+    """Remove packages; warn of what would break, and of what nothing requires any more."""
     opened = _opened(name, arguments)
     removal = plan_uninstall(opened, tuple(packages), torch=arguments.torch, prune=prune)
     gone = {change.name for change in removal.change.changes}
@@ -107,7 +107,7 @@ def uninstall(
 
 
 def update(name: str, arguments: ChangeArguments, console: Console) -> int:
-    """Bring newer versions."""
+    """Update packages."""
     opened = _opened(name, arguments)
     with console.working(tr("reading indexes")):
         planned = plan_update(opened, _options(arguments), os.environ)
@@ -185,7 +185,7 @@ def _apply(planned: PlannedChange, arguments: ChangeArguments, console: Console)
 
 
 def _provided(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
-    """Return what the installer gets by its hash: the torch stack, and what pip would pool indexes for."""
+    """Return the files that are installed by their hash: the torch stack, and what pip finds on several indexes."""
     fetched = _fetched(planned, log, console)
     held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
     if held is None:
@@ -194,7 +194,7 @@ def _provided(planned: PlannedChange, log: Path, console: Console) -> Provision 
 
 
 def _fetched(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
-    """Fetch the files of the torch stack, each checked; return where they lie then."""
+    """Fetch and check the files of the torch stack; return where they are."""
     plan = planned.wish.plan
     coming = {change.name for change in planned.changes if change.after}
     if plan is None or not coming & set(planned.wish.pins):

@@ -45,7 +45,7 @@ _INTERRUPTED = 130
 
 
 def detect(where: FleetArguments, output: Path | None, console: Console) -> int:
-    """Let each machine tell what it is, and save that."""
+    """Detect each machine, and save the result."""
     session = _Session.of("detect", None, where, console)
     run = session.carry_out(Fleet.detect)
     return session.tell(run, saved=output)
@@ -94,7 +94,7 @@ def create(
 
 
 def verify(name: str, options: VerifyOptions, where: FleetArguments, console: Console) -> int:
-    """Prove an environment on all machines."""
+    """Verify an environment on all machines."""
     check_environment(name)
     session = _Session.of("verify", name, where, console)
 
@@ -118,7 +118,7 @@ def _options(wanted: RequestArguments, where: FleetArguments, *command: str) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """One command: its engine, and how it is told."""
+    """One command: its engine, and how it reports."""
 
     command: FleetRun
     engine: Engine
@@ -169,7 +169,7 @@ class _Session:
             confirm(tr("create {name} on these machines ({count})?", **facts))
 
     def tell(self, run: FleetRun, *, saved: Path | None = None) -> int:
-        """Hand over the outcome in every form that was asked for; return the exit status."""
+        """Print and write the outcome; return the exit status."""
         error = _interrupted() if run.interrupted else error_of(run)
         files, unwritable = self._write(run, saved)
         error = error or unwritable
@@ -189,11 +189,11 @@ class _Session:
             if error is None or error.code == "interrupted":
                 continue
             if run.command == "plan":
-                error.because = ()  # they stand under the table
+                error.because = ()  # shown under the table
             print_error(error, verbose=self.console.verbose)
 
     def _write(self, run: FleetRun, saved: Path | None) -> tuple[list[str], UsageError | None]:
-        """Write what is asked for; what can't be written does not keep the rest from being told."""
+        """Write the requested files; return the error for one that could not be written."""
         try:
             files = [str(path) for path in save_machines(run, saved)] if saved else []
             if self.report is not None:

@@ -12,7 +12,7 @@ from gpuenv.cli.declaration import option
 
 @dataclass(frozen=True, slots=True)
 class FleetArguments:
-    """The options that say which machines a fleet's command is for, and what is kept of it."""
+    """The options that select the machines of a fleet command, and its report."""
 
     inventory: Annotated[
         list[Path] | None,

@@ -38,7 +38,7 @@ class _Watcher:
     working: dict[str, None] = field(default_factory=dict)
 
     def begin(self, action: Action, hosts: int) -> None:
-        """Say what begins."""
+        """Show the action that begins."""
         self.shown.end()
         self.working.clear()
         self.left = hosts
@@ -47,7 +47,7 @@ class _Watcher:
         self.shown.draw("count", text, hosts)
 
     def waiting(self, host: str, why: str) -> None:
-        """Say what a machine waits for."""
+        """Show what a machine waits for."""
         if why:
             self.shown.tell(tr("{host}: waiting: {why}", host=host_name(host), why=why))
 
@@ -57,7 +57,7 @@ class _Watcher:
         self._draw(0)
 
     def ended(self, outcome: HostOutcome) -> None:
-        """Say what a machine came to; once all are done, take the bar away."""
+        """Show the outcome of a machine; remove the bar after the last."""
         self.working.pop(host_name(outcome.host), None)
         self.left -= 1
         self._draw(1)

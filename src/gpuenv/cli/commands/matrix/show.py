@@ -83,7 +83,7 @@ def _say(item: MatrixFault | MatrixNote) -> str:
 
 
 def _print_notes(notes: Iterable[MatrixNote], *, all_of_them: bool) -> None:
-    """Print the notes kind by kind; of a kind with many, the first few unless all are asked for."""
+    """Print the notes kind by kind; of a kind with many, the first few."""
     for _, alike in groupby(notes, lambda item: item.code):
         kind = tuple(alike)
         shown = kind if all_of_them or len(kind) <= _FEW else kind[: _FEW - 1]

@@ -32,7 +32,7 @@ _ADDED, _REMOVED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 def plan_adapted(
     wanted: PlanArguments, arguments: AdaptArguments, format_name: str, output: Path | None, console: Console
 ) -> int:
-    """Decide, print the plan and the changes, and write what was asked for: the patch, or the files."""
+    """Plan, print the plan and the changes, and write the patch or the files."""
     if format_name not in _FORMATS:
         raise _usage(
             tr("--adapt requires --format text or json"),
@@ -129,7 +129,7 @@ def _coloured(patch: str) -> str:
 
 
 def write_adapted(adaptation: Adaptation, console: Console) -> None:
-    """Change the files in place, and say how to undo it."""
+    """Change the files in place, and print how to undo it."""
     for written in write_files(adaptation.left, adaptation.files):
         undo = shlex.join(("mv", written.kept, written.path))
         text = N_("wrote {file}; `{command}` restores its previous content")

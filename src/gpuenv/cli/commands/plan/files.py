@@ -25,9 +25,9 @@ _SHARED = ("environment.yml", "pixi.toml")  # those that other people read: no m
 def render_file(
     decided: Plan, format_name: str, options: PlanOptions, follower: HashProgress | None = None
 ) -> tuple[Plan, str]:
-    """Return the plan, with what was found out on the way to its text, and the text in a format.
+    """Return the plan, completed by its lock where the format needs one, and its text in a format.
 
-    `follower` hears of files that are fetched for their hashes.
+    `follower` follows the files that are fetched for their hashes.
     """
     if format_name in LOCKED_FORMATS and not (format_name in FORMATS and decided.is_condas):
         lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
@@ -41,6 +41,6 @@ def render_file(
 
 
 def decide_image(options: PlanOptions, format_name: str) -> tuple[Plan, str]:
-    """Return the plan of an image and its Dockerfile, or the devcontainer.json that lies beside it."""
+    """Return the plan of an image and its Dockerfile, or its devcontainer.json."""
     decided, dockerfile = plan_image(options, SLIM, os.environ)
     return decided, FORMATS[format_name](decided) if format_name in FORMATS else dockerfile

@@ -41,7 +41,7 @@ def plan_groups(options: PlanOptions, format_name: str, output: Path | None, con
     with console.working(tr("reading indexes")):
         fleet = plan_fleet(options, os.environ, target=DEFAULT_TARGET)
     named = options.machine_folder is None
-    if named and not fleet.groups:  # then the refusal of one plan for all of them says more
+    if named and not fleet.groups:  # the refusal of one plan for all of them is more specific
         return plan_once(options, format_name, output, console)
     if named and len(fleet.groups) == 1 and not fleet.unserved:
         keep_by_hand(output, format_name)
@@ -128,7 +128,7 @@ def _text_of(
 
 
 def _several(fleet: FleetPlan) -> UsageError:
-    """Say how to get a file for each group, or for one of them."""
+    """Return the error that names the ways to a file for each group, or for one of them."""
     return UsageError(
         tr("the machines need {count} plans, but only one file was requested", count=len(fleet.groups)),
         code="several-groups",

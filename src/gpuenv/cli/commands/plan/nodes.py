@@ -63,7 +63,7 @@ def unserved(fleet: FleetPlan) -> Unsatisfiable:
 
 
 def _texts(groups: NodeGroups, format_name: str, output: Path | None) -> Mapping[Path | None, str]:
-    """Return the files' texts; None stands for stdout."""
+    """Return the texts by file; None is stdout."""
     if format_name == "ansible":
         return {(output or Path()) / path: text for path, text in playbook_files(groups, _NAME).items()}
     return {output: slurm_script(groups, _NAME)}

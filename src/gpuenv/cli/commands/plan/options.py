@@ -1,4 +1,4 @@
-"""The options of `plan`, `create` and their kin."""
+"""The options of `plan`, `create`, `dockerfile` and `bootstrap`."""
 
 from __future__ import annotations
 

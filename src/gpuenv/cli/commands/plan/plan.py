@@ -48,7 +48,7 @@ def _not_blank(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def plan(wanted: PlanArguments, format_name: str, output: Path | None, console: Console) -> int:
-    """Decide, print the plan in the format asked for; `-` as the output is stdout."""
+    """Plan, and write the plan in a format to a file or stdout."""
     options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
     if format_name in _FOR_NODES:
         from gpuenv.cli.commands.plan.nodes import plan_for_nodes  # noqa: PLC0415 - for other machines alone

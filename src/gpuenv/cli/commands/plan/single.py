@@ -30,13 +30,13 @@ def plan_once(options: PlanOptions, format_name: str, output: Path | None, conso
 
 
 def keep_by_hand(output: Path | None, format_name: str) -> None:
-    """Raise UsageError where the output would take the place of a file that people write by hand."""
+    """Raise UsageError where the output would replace a file that a person wrote."""
     if output is not None and format_name in _BY_HAND:
         refuse_foreign_file(output)
 
 
 def print_plan(decided: Plan, text: str, output: Path | None, console: Console) -> int:
-    """Hand over the text of one plan."""
+    """Write one plan to a file or stdout."""
     if output is not None:
         write_file(output, text)
     if console.as_json:
