@@ -25,8 +25,8 @@ def render_commands(plan: Plan) -> str:
 def addressed_first(plan: Plan) -> tuple[Step, ...]:
     """Return the steps, with the torch stack by address and hash before what looks into indexes.
 
-    In whatever shell they are pasted, no index, folder or configuration there outbids those files; the step
-    behind finds them installed. Not in a lock's steps, which have hashes, and not what lies on this machine.
+    Then no index, folder or configuration of the shell they are pasted into can replace those files; the
+    next step finds them installed. Not in a lock's steps, which have hashes, and not local files.
     """
     wanted = tuple(
         f"{item.name} @ {without_userinfo(item.url)}#sha256={item.sha256}"

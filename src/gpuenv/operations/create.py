@@ -1,4 +1,4 @@
-"""Create an environment: apply a plan, look whether it holds, verify."""
+"""Create an environment: apply a plan, check the result, verify."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from gpuenv.process import interruption
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What verify said: whether the environment does what the plan promised, and verify's data."""
+    """A verification: whether the environment does what the plan promised, and its data."""
 
     ok: bool
     data: dict[str, Any]
@@ -46,7 +46,7 @@ Verify = Callable[[Path], Verified]  # takes the environment's interpreter
 
 @dataclass(frozen=True, slots=True)
 class CreateResult:
-    """What came of it: `restored` tells that verify failed and the replaced environment is back."""
+    """The result; `restored`: verification failed and the replaced environment was restored."""
 
     name: str
     path: Path
@@ -67,7 +67,7 @@ class Options:
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
     log: Path | None = None  # None: a new one
     progress: Callable[[int, int], None] = lambda _, __: None  # bytes that conda has fetched, and all of them
-    request: str | None = None  # the digest of what was asked for, to be kept in the record
+    request: str | None = None  # the digest of the request, for the record
 
 
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
@@ -99,9 +99,9 @@ def create(
 ) -> CreateResult:
     """Apply the plan, whose steps were made for this name's path, and verify it.
 
-    A failed verify leaves a fresh environment in place, recorded as not working, and brings back a replaced
-    one. Raises UsageError (name taken or busy), InstallFailed (what was there before is back) and
-    ProofInterrupted where Ctrl-C ended the verify of a fresh one; a replaced one is back then as well.
+    A failed verification leaves a new environment in place, recorded as not working, and restores a replaced
+    one. Raises UsageError (name taken or busy), InstallFailed (the previous environment was restored) and
+    ProofInterrupted where Ctrl-C ended the verification of a new one; a replaced one is restored then, too.
     """
     options = options or Options()
     environment = find_place(name, environ, environments_home(plan.manager, environ))
@@ -146,7 +146,7 @@ def _build(
     making: CondaCreation,
     verify: Verify | None,
 ) -> CreateResult:
-    if plan.download is None:  # what it brings was weighed before it was offered
+    if plan.download is None:  # otherwise checked before it was offered
         check_space(environment, sum(package.size or 0 for package in plan.packages))
     log = making.running.log
     if plan.conda is not None:

@@ -30,7 +30,7 @@ from gpuenv.process.surroundings import cache_root
 
 @dataclass(frozen=True, slots=True)
 class CondaCreation:
-    """How it is made: where logged and told, what follows the download, who marks what is begun."""
+    """How it is created: its log and messages, the progress of downloads, and the mark in the journal."""
 
     running: StepEnvironment
     progress: Callable[[int, int], None]
@@ -61,7 +61,7 @@ def make_conda_environment(
         _make_with_tool(plan, wanted, making)
     making.mark()
     if has_pip_part(plan):
-        # uv is run here, so that a failure is reported as the pip part's, and nothing is left of it either
+        # uv is run here, so that a failure is reported as the pip part's, and is rolled back as well
         environ = uv.environment(making.running.environ, plan.sources)
         running = replace(making.running, environ=environ, executables=uv.executables())
         run_steps(plan.steps[1:], running, making.mark)
@@ -102,7 +102,7 @@ def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -
 
 
 def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
-    """Tell whether no address may be used that lies on a mirror without sharded repodata."""
+    """Whether all mirrors that may be used have sharded repodata."""
     urls = (url for channel in wanted.channels for url in channel.urls)
     result = (mirror_at(url, mirrors) for url in urls)
     return all(mirror.conda.shards for mirror in result if mirror and mirror.conda)

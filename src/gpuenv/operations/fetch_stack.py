@@ -76,13 +76,13 @@ class StackNotFetchedError(Exception):
         self.log: Path | None = None
 
     def logged(self, log: Path) -> StackNotFetchedError:
-        """Return the error with the log that tells of all that was tried."""
+        """Return the error with the log of all attempts."""
         self.log = log
         return self
 
     @property
     def wrong(self) -> bool:
-        """Whether some place sent something, and not what was listed."""
+        """Whether some place sent a file other than the one listed."""
         return any(missed.wrong for missed in self.missed)
 
 
@@ -95,10 +95,10 @@ def fetch_stack(
     *,
     target: str,
 ) -> Provided:
-    """Fetch the files of the torch stack and check them; return what the installer is to be told.
+    """Fetch and check the files of the torch stack; return the plans to show and to install.
 
-    Files of wheelhouses are checked where they lie. What an index of the user's does not hand to gpuenv (it
-    may ask for a password that only the installer can come by) is left to the installer. `target` is where
+    Files of wheelhouses are checked in place. What an index of the user's does not serve to gpuenv (it may
+    require a password that only the installer has) is left to the installer. `target` is where
     the environment goes. Raises StackNotFetchedError, UsageError (the cache can't be written) and
     InstallFailed (the disk is full).
     """
@@ -113,7 +113,7 @@ def fetch_stack(
     store = WheelStore(writable_cache(environ))
     store.check_space(tuple((plain_digest(file.places[0].sha256), _size(file, plan)) for file in wanted))
     sizes = tuple(_size(file, plan) for file in wanted if is_remote(file.places[0].url))
-    if sizes:  # what lies here is only checked
+    if sizes:  # local files are only checked
         watcher.begin(len(sizes), sum(sizes) if all(sizes) else None)
     try:
         fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
@@ -188,7 +188,7 @@ def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
 
 
 def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
-    """Say what a mirror did wrong."""
+    """Describe what a mirror did wrong."""
     mirror = label_of(missed.place.index, mirrors)
     return tr("mirror {mirror}: {file} {reason}", mirror=mirror, file=file.filename, reason=missed.reason)
 
@@ -244,7 +244,7 @@ def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
 
 
 def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str], target: str) -> Plan:
-    """Return the plan whose installer gets the files on this disk, whatever the pages of others list."""
+    """Return the plan that installs the files on this disk, whatever index pages list."""
     checked = _checked(fetched, environ)
     names = {item.file.filename for item in fetched}
     left_out = (file for file in plan.stack if file.filename not in names)

@@ -27,7 +27,7 @@ def place_at(root: Path, environ: Mapping[str, str]) -> EnvironmentPaths:
 
 
 def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None:
-    """Return the place that ENV names: a name, a directory or a Python; what lies there may be gone."""
+    """Return the place that ENV names (a name, a directory or a Python), which may be gone."""
     try:
         if not is_path(env):
             environment = place_of(env, environ)
@@ -66,10 +66,10 @@ def mending(environment: EnvironmentPaths) -> Fix:
 
 
 def mend(environment: EnvironmentPaths) -> bool:
-    """Undo or finish what a killed gpuenv left; tell whether there was something.
+    """Undo or finish an interrupted change; return whether there was one.
 
-    Raises UsageError where another gpuenv is at work on it, or where what is there is not our own;
-    InstallFailed where it can't be done.
+    Raises UsageError where another gpuenv is at work on it, or where it is not gpuenv's own; InstallFailed
+    where it fails.
     """
     if not transaction.is_pending(environment):
         return False

@@ -46,7 +46,7 @@ def newest(indexes: tuple[OnIndex, ...]) -> OnIndex | None:
 
 
 def is_newer(version: Version | None) -> bool:
-    """Tell whether a release is newer than this gpuenv."""
+    """Whether a release is newer than this gpuenv."""
     return version is not None and version > Version(__version__)
 
 

@@ -1,4 +1,4 @@
-"""The environments gpuenv made: list them, remove one; what a killed gpuenv left of a change."""
+"""The environments that gpuenv created: list, find and remove them, and recover interrupted changes."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def list_interrupted(environ: Mapping[str, str]) -> tuple[EnvironmentPaths, ...]
 def _is_pending(environment: EnvironmentPaths) -> bool:
     try:
         return transaction.is_pending(environment)
-    except UsageError:  # not our own: who changes the environment is told
+    except UsageError:  # not gpuenv's own: reported where it is changed
         return False
 
 
 def interrupted(environment: EnvironmentPaths) -> PlanWarning:
-    """Return what to tell of a change that was left: looking changes nothing, so that it stays."""
+    """Return the warning of an interrupted change, which reading does not undo."""
     command = mending(environment).command
     text = tr("a change of `{name}` was interrupted: `{command}`", name=environment.name, command=command)
     return PlanWarning("change-interrupted", text)
 
 
 def refuse_interrupted(environment: EnvironmentPaths) -> None:
-    """Raise UsageError where a change is under way, or was interrupted: what lies there is half of each."""
+    """Raise UsageError where a change is in progress or was interrupted."""
     try:
         refuse_half_changed(environment)
     except VerificationFailed as error:
@@ -122,7 +122,7 @@ def render_environment(environment: Environment) -> dict[str, Any]:
 
 
 def unreadable(environment: Environment) -> PlanWarning | None:
-    """Return what to tell of an environment whose record can't be read."""
+    """Return the warning of an environment whose record cannot be read."""
     name, problem = environment.place.name, environment.record.problem
     if problem is None:
         return None
@@ -152,7 +152,7 @@ def check_removable(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
 
 
 def _refuse_foreign(name: str, environ: Mapping[str, str]) -> None:
-    """Leave to conda what gpuenv did not make: other programs may count on it."""
+    """Raise UsageError for a conda environment that gpuenv did not create: other programs may use it."""
     path = foreign(name, environ)
     if path is not None:
         command = f"conda env remove -p {shlex.quote(str(path))}"
@@ -197,7 +197,7 @@ def existing(name: str, environ: Mapping[str, str]) -> Environment:
 
 
 def existing_to_change(name: str, environ: Mapping[str, str], *, wait_s: float = 0) -> Environment:
-    """Return an environment that is about to be changed; what a killed gpuenv left of it is mended first.
+    """Return an environment that is about to be changed, after recovery from an interrupted change.
 
     Raises UsageError as `existing` does.
     """

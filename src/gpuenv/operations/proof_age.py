@@ -22,9 +22,9 @@ _ROOT = Path("/")
 
 
 def outdated_proof(record: Record, name: str, root: Path = _ROOT) -> str | None:
-    """Say why `name` has to be verified anew, and the command; None where nothing speaks against its proof.
+    """Return why `name` should be verified again, with the command; None where nothing has changed.
 
-    A few files of the kernel's are read, so that this may be asked before every command.
+    Only a few files of the kernel's are read, so that every command can call this.
     """
     if record.verified is None:
         return None
@@ -40,7 +40,7 @@ def proven(record: Record, data: dict[str, Any] | None, *, ok: bool, root: Path 
 
 
 def read_driver_facts(root: Path = _ROOT) -> DriverFacts:
-    """Read what the kernel's driver tells of itself and its GPUs."""
+    """Read the version and GPUs of the kernel's driver."""
     if not (root / "proc/driver/nvidia/version").exists():
         return DriverFacts(None, ())
     from gpuenv.host.nvidia.proc_driver import read_proc_driver  # noqa: PLC0415 - only where there is a driver

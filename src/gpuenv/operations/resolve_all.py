@@ -1,4 +1,4 @@
-"""All files of a plan before anybody is asked: what the installer would resolve, resolved now.
+"""All files of a plan before confirmation: what the installer would resolve, resolved now.
 
 The installer's own resolution finds in uv's cache what this one read.
 """
@@ -50,16 +50,16 @@ def with_all_files(
 
 
 def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]) -> Plan | None:
-    """Return the plan with all files; None where gpuenv fetches the stack, or no resolver can tell."""
+    """Return the plan with all files; None where gpuenv fetches the stack, or resolving fails."""
     if any(is_mirror(file.places[0].index, options, mirrors) for file in plan.stack if file.places):
-        return None  # some mirrors hand out whole files only: uv would fetch a wheel to read its METADATA
+        return None  # some mirrors serve whole files only: uv would download a wheel to read its METADATA
     try:
         target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
         outcome = compile_requirements(
             resolver_question(with_direct_urls(plan, mirrors), target, options), environ
         )
     except GpuenvError:
-        return None  # the installer will say it, with all that it tried
+        return None  # the installer will report it, with all attempts
     if isinstance(outcome, Unresolvable):
         return None
     stack = {package.name for package in plan.packages}
@@ -77,7 +77,7 @@ def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> 
 
 
 def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:
-    """Raise InstallFailed `disk-full` where what the plan brings does not fit where it goes."""
+    """Raise InstallFailed `disk-full` where the plan does not fit on the disk."""
     if plan.download is None:
         return
     needed = plan.download.installed + plan.download.size  # pip keeps what it fetched beside what it unpacks

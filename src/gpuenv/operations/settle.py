@@ -1,4 +1,4 @@
-"""Make an environment fit to be worked in: pip inside, and its torch stack held."""
+"""Finish an environment: pip is installed, and its torch stack held."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gpuenv.planning.own_constraints import own_pip_constraints
 def settle(
     environment: EnvironmentPaths, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]
 ) -> None:
-    """Bring pip along, and hold the torch stack; raise OSError where that can't be written."""
+    """Install pip, and hold the torch stack; raise OSError where that cannot be written."""
     if not seed_pip(environment.path, plan.python, plan.sources, environ):
         tell(tr("it has no pip: neither its Python nor an index provides one"))
     hold_stack(environment.path, word_for(environment))
 
 
 def word_for(environment: EnvironmentPaths) -> str:
-    """Return what a command line calls an environment, in whatever folder it is typed."""
+    """Return the name of an environment for a command line in any folder."""
     return shlex.quote(str(environment.path) if is_path(environment.name) else environment.name)
 
 

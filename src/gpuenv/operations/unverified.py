@@ -1,4 +1,4 @@
-"""Environments that are installed whole and not verified: what ended their proof was Ctrl-C or a kill."""
+"""Environments that are installed completely but not verified, after Ctrl-C or a kill."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def prove_again(
 
 
 def proof_interrupted(name: str, path: Path, python: Path) -> ProofInterrupted:
-    """Say that an environment stays, and how its verification is made up for."""
+    """Return the error that the environment is kept, and how to verify it."""
     command = f"gpuenv verify {shlex.quote(name)}"
     return ProofInterrupted(
         tr("installed, not verified: `{command}`", command=command),
@@ -72,7 +72,7 @@ def request_digest(options: PlanOptions) -> str:
 
 
 def _content(file: Path) -> tuple[str, str | None]:
-    """Return a file's name and digest; None where it can't be read, which planning tells."""
+    """Return a file's name and digest; None where it cannot be read, which planning reports."""
     try:
         return str(file), sha256(read_limited(file, _LARGEST, patient=True)).hexdigest()
     except (OSError, ValueError):

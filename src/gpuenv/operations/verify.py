@@ -34,7 +34,7 @@ Remember = Callable[[LocatedPython, dict[str, Any], bool], PlanWarning | None]
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What verify is asked to do: indices as torch counts (None: every GPU), the limit in seconds.
+    """The options of verify: indices as torch counts (None: every GPU), the limit in seconds.
 
     `trust`: an environment of another user may be run.
     """
@@ -57,7 +57,7 @@ class VerifyResult:
 
     @property
     def ok(self) -> bool:
-        """Whether the environment is proven."""
+        """Whether the environment works."""
         return self.verdict.ok
 
     @property
@@ -67,12 +67,12 @@ class VerifyResult:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What a person is told, in lines."""
+        """The lines to print."""
         return describe_verdict(self.report, self.verdict)
 
     @property
     def error(self) -> VerificationFailed | None:
-        """The error to raise where the environment is not proven (exit 6); it carries the data."""
+        """The error to raise where the environment does not work (exit 6); it carries the data."""
         return None if self.ok else describe_failure(self.verdict, self.located.label, self.data)
 
 
@@ -100,7 +100,7 @@ def verify(
     remember: Remember = record_verification,
     options: VerifyOptions | None = None,
 ) -> VerifyResult:
-    """Prove ENV (a name, a directory, a Python; None: see `locate`) on every GPU, and judge the outcome.
+    """Verify ENV (a name, a directory, a Python; None: see `locate`) on every GPU.
 
     `lookup` finds an environment by name (None: among those gpuenv made). Raises UsageError where ENV does
     not exist, or is another user's. A failed verification is a result, not an exception.
@@ -155,9 +155,9 @@ def _read(outcome: ChildOutcome) -> Report:
 
 
 def planned_of(record: Record | None) -> Planned | None:
-    """Return what an environment's record says of its plan, None without a record.
+    """Return what an environment's record promises, None without a record.
 
-    An environment with a CPU build that was made beside a GPU was asked for: nothing else plans that.
+    A CPU build on a machine with a GPU was requested: nothing else plans it.
     """
     if record is None:
         return None
@@ -178,7 +178,7 @@ def _requested_cuda(record: Record) -> object:
 
 
 def _without_gpu(record: Record) -> bool | None:
-    """Tell whether the machine that was planned for had no GPU, None where the record does not say."""
+    """Whether the machine that was planned for had no GPU, None where the record does not show it."""
     try:
         return parse_machine(record.machine).without_gpu if record.machine is not None else None
     except ValueError:

@@ -1,1 +1,1 @@
-"""From options to a plan: what a decision depends on is obtained, and the decision asked for."""
+"""From options to a plan: reads what a decision depends on, then decides."""

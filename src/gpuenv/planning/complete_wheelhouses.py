@@ -19,10 +19,10 @@ _IMPATIENT = {"UV_HTTP_TIMEOUT": "5", "UV_HTTP_RETRIES": "0"}
 def compile_requirements(
     question: CompileInput, environ: Mapping[str, str], unread: GpuenvError | None = None
 ) -> Resolved | Unresolvable:
-    """Resolve; where wheelhouses alone satisfy the question, an index that does not answer is let be.
+    """Resolve; where wheelhouses alone suffice, an index that does not answer is ignored.
 
-    An index that does answer has its say: it may have something newer. Raises what the resolver raises, and
-    `unread`, for which no index may be asked, where the wheelhouses alone do not do.
+    An index that answers is used: it may have something newer. Raises what the resolver raises; with `unread`
+    no index is contacted, and it is raised where the wheelhouses alone do not suffice.
     """
     alone = _from_wheelhouses(question, environ)
     if unread is not None:

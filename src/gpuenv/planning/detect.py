@@ -21,7 +21,7 @@ LIMIT_VARIABLE = "GPUENV_NVIDIA_SMI_TIMEOUT"
 def detect(environ: Mapping[str, str]) -> Machine:
     """Describe this machine; `GPUENV_NVIDIA_SMI_TIMEOUT` (seconds) limits nvidia-smi.
 
-    Raises UsageError for a limit that is no positive number.
+    Raises UsageError for a limit that is not a positive number.
     """
     return detect_machine(environ, hardware_knowledge, timeout_s=_limit(environ.get(LIMIT_VARIABLE)))
 

@@ -1,4 +1,4 @@
-"""How much a plan brings, from the matrices: nothing is asked of anybody."""
+"""The download size of a plan, from the matrices, without network access."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpuenv.resolution.download_size import estimate
 
 
 def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], target: str) -> Plan:
-    """Return the plan with how much it brings; one for conda's packages as it is, which its tool tells.
+    """Return the plan with its download size; one of conda packages as it is: its tool reports the size.
 
-    `target` is where the environment goes; a relative one stands for the folder of all environments.
+    `target` is the path of the environment; a relative one means the folder of all environments.
     """
     if plan.is_condas:
         return plan

@@ -33,23 +33,23 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class HashProgress(Protocol):
-    """Whoever shows what is fetched."""
+    """Shows what is fetched."""
 
     def file(self, filename: str, size: int | None) -> None:
-        """Hear that a file is begun."""
+        """A file is about to be fetched."""
 
     def received(self, count: int) -> None:
-        """Hear of bytes; fewer than 0 are read again."""
+        """Bytes were received; fewer than 0: they are fetched again."""
 
 
 class Unwatched:
     """Shows nothing."""
 
     def file(self, filename: str, size: int | None) -> None:
-        """Hear nothing."""
+        """Ignore it."""
 
     def received(self, count: int) -> None:
-        """Hear nothing."""
+        """Ignore it."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _reported(filename: str, url: str) -> Iterator[None]:
 
 
 def _read(path: Path) -> dict[str, str]:
-    """Return what was kept; nothing where the file is not one of ours."""
+    """Return the saved hashes; none from a file that is not gpuenv's."""
     try:
         read = load_json(read_limited_text(path))
     except (OSError, ValueError, RecursionError):

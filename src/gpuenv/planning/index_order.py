@@ -51,8 +51,8 @@ def unread_private(
 ) -> Unreachable | None:
     """Return the error for a private extra index that could not be read, from which packages may come.
 
-    Of several indexes the first that has a name serves it. Whether a private one has a name is known to
-    nobody else, and whoever publishes that name elsewhere would be installed in its place. uv gives up, too.
+    Of several indexes the first that has a name serves it. If the private index cannot be read, a package of
+    that name published elsewhere would be installed instead. uv stops here, too.
     """
     names = ", ".join(dict.fromkeys(item.name for item in wanted if item.url is None))
     extra = (

@@ -1,4 +1,4 @@
-"""Hands the rows of the matrices, and of the overlay over them, to the core."""
+"""Loads the matrices, with the overlay's rows over those shipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
 
 
 def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
-    """Tell what of the overlay had to be passed over."""
+    """Warn of what was ignored in the overlay."""
     return load_tables(environ).warnings
 
 

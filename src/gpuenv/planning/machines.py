@@ -1,4 +1,4 @@
-"""Which machines a plan is for: described by hand, saved by `detect`, or this one."""
+"""Which machines a plan is for: described by options, saved by `detect`, or this one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gpuenv.untrusted.documents import load_json
 def choose_machines(
     options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge
 ) -> tuple[Machine, ...]:
-    """Return the machines: saved ones, else this one, each with what the options say of it by hand."""
+    """Return the machines: saved ones, else this one, with the overrides of the options."""
     bases = tuple(read_machine(path) for path in machine_files(options)) or (detect(environ),)
     machines = tuple(describe(base, options, knowledge) for base in bases)
     if options.container is None:
@@ -45,7 +45,7 @@ def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
 
 
 def is_described(options: PlanOptions) -> bool:
-    """Whether the machine was described by its driver or GPUs: nobody looked which Pythons it has."""
+    """Whether the machine is described by its driver or GPUs, so that its Pythons are not known."""
     return bool(options.driver or options.gpus) and not options.made_here
 
 
@@ -57,7 +57,7 @@ def machine_files(options: PlanOptions) -> tuple[Path, ...]:
 
 
 def _saved_in(folder: Path) -> tuple[Path, ...]:
-    """Return what is named as a saved machine; what the Finder and editors hide is passed over."""
+    """Return the files named as saved machines; hidden files are skipped."""
     try:
         names = sorted(os.listdir(folder))  # noqa: PTH208 - the names; a folder of thousands is listed once
     except OSError as error:
@@ -80,7 +80,7 @@ def _no_machines(message: str) -> UsageError:
 
 
 def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
-    """Return a machine with what the options say of it by hand, and what its GPUs tell of it as a board."""
+    """Return a machine with the overrides of the options, and with the board that its GPUs identify."""
     if not (options.driver or options.gpus or options.platform or options.glibc):
         return with_board_told(base, knowledge)
     described = describe_machine(

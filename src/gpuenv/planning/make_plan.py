@@ -1,4 +1,4 @@
-"""`gpuenv plan`: the edges obtain what a decision depends on, the core decides."""
+"""`gpuenv plan`: reads what a decision depends on, and decides."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ from gpuenv.secrets.url_credentials import has_userinfo
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
     """Return the plan for an environment at `target`.
 
-    Raises UsageError, Refused (nothing satisfies the request) or Unreachable (no index could be read).
+    Raises UsageError, Unsatisfiable (nothing satisfies the request) or Unreachable (no index could be read).
     """
     installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
@@ -65,7 +65,7 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
     location = choose_target(machines, options.devices, cpu=wanted.cpu)
-    # the manager tells its Pythons while the indexes answer
+    # the installer lists its Pythons while the indexes are read
     pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, location, knowledge, environ))
     if installer.channel != WHEELS:
         from gpuenv.planning.conda.plan import ChannelQuery, plan_from_channel  # noqa: PLC0415 - for conda alone
@@ -81,7 +81,7 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
 
 @dataclass(frozen=True, slots=True)
 class Installer:
-    """Who installs, the channel that torch comes from (or `wheels`), and the mirrors there are."""
+    """The installer, the channel that torch comes from (or `wheels`), and the known mirrors."""
 
     manager: str
     channel: str
@@ -89,7 +89,7 @@ class Installer:
 
 
 def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Installer:
-    """Return who installs and from where; may raise UsageError."""
+    """Return the installer and its source of torch; may raise UsageError."""
     mirrors = load_mirrors(environ)
     manager = choose_manager(options, environ)
     return Installer(manager, choose_channel(options, manager, mirrors), mirrors)
@@ -133,7 +133,7 @@ def plan_of(
     *,
     target: str,
 ) -> Plan:
-    """Return the plan of wheels that answers the question; may raise Refused or Unreachable."""
+    """Return the plan of wheels that answers the question; may raise Unsatisfiable or Unreachable."""
     tried = bool(listed.stood_in or listed.silent)
     question = question.with_request(replace(question.request, mirrors_tried=tried))
     question = with_bound_pages(question, listed.configurations[0], wanted.options, environ)
@@ -172,11 +172,11 @@ def completed(
 
 def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with warnings about the request, its sizes and its steps."""
-    described = is_described(wanted.options)  # then nobody has looked for a Python
+    described = is_described(wanted.options)  # then no Python was looked for
     warnings = tuple(
         warning for warning in plan.warnings if not (described and warning.code == "python-download")
     )
-    # what was asked for, and of what nobody typed what comes along: it is kept from then on
+    # what was requested, and those optional requirements that are part of the plan: both are recorded
     came = {*(package.name for package in plan.packages), *plan.requirements}
     plan = replace(
         plan,
@@ -208,7 +208,7 @@ def in_conda(plan: Plan, wanted: PlanRequest) -> Plan:
         is_better = not known.urls or any(map(has_userinfo, channel.urls))  # a name has no password
         channels[channel.name] = channel if is_better else known
     part = replace(plan.conda, channels=tuple(channels.values()), kept=file.kept)
-    # conda always brings the Python: there is nothing to warn of
+    # conda always installs the Python: no warning
     warnings = tuple(warn for warn in plan.warnings if warn.code != "python-download")
     return replace(plan, conda=part, warnings=warnings)
 

@@ -1,4 +1,4 @@
-"""The overlay: rows that a refresh found, kept in the user's data directory, laid over those shipped."""
+"""The overlay: rows that a refresh found, kept in the user's data directory, which override those shipped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LAID_OVER = (*matrices.DECIDING, *matrices.BESIDE)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlay:
-    """The sound rows of a folder of matrices by table, and what was passed over."""
+    """The valid rows of a folder of matrices by table, and warnings of those ignored."""
 
     tables: Tables
     warnings: tuple[PlanWarning, ...] = ()
@@ -41,7 +41,7 @@ def overlay_directory(environ: Mapping[str, str]) -> Path:
 
 
 def read_overlay(directory: Path) -> Overlay:
-    """Read the matrices of a folder; a garbled file or row is a warning and is passed over."""
+    """Read the matrices of a folder; a garbled file or row is ignored with a warning."""
     tables: dict[str, tuple[Row, ...]] = {}
     warnings: list[PlanWarning] = []
     for table in _LAID_OVER:

@@ -1,4 +1,4 @@
-"""Whether numpy comes along where nobody typed what is wanted beside torch."""
+"""Whether numpy is added where only torch was requested."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_numpy(
     options: PlanOptions,
     environ: Mapping[str, str],
 ) -> ResolutionInput:
-    """Return the question with numpy asked for where it can be had, else with why it is left out.
+    """Return the question with numpy requested if it is available, else with why it is left out.
 
     uv need not resolve it: it forces no other torch. A plan that is only shown trusts an index of PyPI's kind
     that answers to have it, as every torchvision needs it; its page is long.

@@ -1,4 +1,4 @@
-"""What a plan is asked for on the command line, before anything of it is parsed."""
+"""The options of a plan as typed on the command line, before they are parsed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """What a container has of its own, in the place of what the machine has that it runs on.
+    """What a container has of its own, instead of the machine that it runs on.
 
     `pythons` are MAJOR.MINOR, none: any; `glibc` is MAJOR.MINOR, None where it is not known.
     """
@@ -19,13 +19,13 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """The options of `plan` and its kin as typed; `program` is the command they belong to.
+    """The options of a plan as typed; `program` is the command they belong to.
 
-    `from_lock` is a lock that says all that is installed. Not typed: `excluding`, names of mirrors and
+    `from_lock` is a lock that defines all that is installed. Not typed: `excluding`, names of mirrors and
     addresses of indexes that turned out to be broken, `container`, where an image is made, `on_nodes`:
     the machines make their environments themselves, with the Pythons that they have, `made_here`: the
-    environment is made on this machine, whatever machine it is for, and `only_shown`: nothing is made of the
-    plan as it stands.
+    environment is made on this machine, whatever machine it is for, and `only_shown`: the plan is not
+    carried out as it is.
     """
 
     requirements: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class PlanOptions:
 
     @property
     def _is_manager_chosen(self) -> bool:
-        """Whether a person chose it: in a container and on nodes there is no choice, and no option for it."""
+        """Whether the user chose it: in a container and on nodes there is no choice."""
         return not (self.manager == "auto" or self.container or self.on_nodes)
 
     @property

@@ -18,7 +18,7 @@ def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ..
 
 
 def pip_chooses_by_own_rules(environ: Mapping[str, str], root: Path) -> bool:
-    """Tell whether the user's own pip is configured with what no other resolver knows."""
+    """Whether the user's own pip is configured with options that only pip knows."""
     return chooses_by_own_rules(_places(environ, root))
 
 

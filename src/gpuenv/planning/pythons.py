@@ -30,7 +30,7 @@ def offer_pythons(
 ) -> tuple[PythonOffer, ...]:
     """Return the Pythons on offer; interpreters of other machines are known by version only.
 
-    Where nothing is known of another machine's, and its manager brings none, any that torch is built for.
+    If another machine's are not known, and its installer has none, any that torch is built for.
     """
     offers = _on_offer(options, manager, target, knowledge, environ)
     return with_ages(offers, knowledge.python_releases, datetime.now(timezone.utc).date())
@@ -72,7 +72,7 @@ def _with_brought(
     knowledge: Knowledge,
     environ: Mapping[str, str],
 ) -> tuple[PythonOffer, ...]:
-    """Return the Pythons of other machines with those that uv brings them, whatever uv may bring here."""
+    """Return the Pythons of other machines with those that uv would download there."""
     if manager != UV:
         return there
     specifiers = _patches_asked(options)
@@ -86,7 +86,7 @@ def _with_brought(
 
 
 def _patches_asked(options: PlanOptions) -> SpecifierSet | None:
-    """Return the request where it tells patch releases apart."""
+    """Return the request if it distinguishes patch releases."""
     specifiers = parse_python(options.python) if options.python else None
     return specifiers if specifiers is not None and counts_patches(specifiers) else None
 
@@ -97,9 +97,9 @@ def _by_release(
     specifiers: SpecifierSet,
     environ: Mapping[str, str],
 ) -> tuple[PythonOffer, ...]:
-    """Return the Pythons by their patch releases; those of which nothing tells theirs are left out.
+    """Return the Pythons by their patch releases; those of unknown patch releases are left out.
 
-    Of those that would be brought, the newest of each MAJOR.MINOR that was asked for stays.
+    Of those that would be downloaded, the newest of each requested MAJOR.MINOR is kept.
     """
     offers = (with_release(offer, environ) for offer in there if offer.installed)
     best: dict[tuple[str, bool], PythonOffer] = {}

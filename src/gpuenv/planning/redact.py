@@ -1,4 +1,4 @@
-"""Plans and scripts without the passwords that stand in addresses of indexes."""
+"""Plans and scripts without the passwords in URLs of indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
 
 
 def without_passwords(plan: Plan) -> Plan:
-    """Hide passwords in all that is told of a plan; its steps and sources keep them: they are to be run."""
+    """Hide passwords in all that is printed of a plan; its steps and sources, which are run, keep them."""
     return replace(
         plan,
         packages=_changed(plan.packages, redact_credentials),
@@ -32,7 +32,7 @@ def without_secrets(value: T) -> T:
 
 
 def secret_addresses(value: Any) -> Iterator[str]:
-    """Yield the addresses in a value that are not for everybody."""
+    """Yield the URLs in a value that are secret."""
     if isinstance(value, str):
         yield from (match[0] for match in _ADDRESS.finditer(value) if has_userinfo(match[0]))
     elif isinstance(value, tuple):

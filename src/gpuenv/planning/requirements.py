@@ -55,14 +55,14 @@ class Gathered:
 
 
 def gather_requirements(options: PlanOptions) -> Gathered:
-    """Return all that is asked for; raise UsageError for what is no requirement and for unreadable files."""
+    """Return all that is requested; raise UsageError for invalid requirements and unreadable files."""
     read, warnings = with_files_read(options)
     optional = () if read.requirements else OPTIONAL
     return Gathered(parse_requirements(read.requirements), warnings, optional)
 
 
 def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
-    """Return the options with the lines of the requirements files in their place, and what to tell of them.
+    """Return the options with the requirements files read, and warnings about them.
 
     Raises UsageError for unreadable files.
     """
@@ -79,17 +79,17 @@ def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarnin
 
 
 def read_requirements(path: Path) -> RequirementsFile:
-    """Return what a pip requirements file asks for, and those that it names with `-r`.
+    """Return what a pip requirements file and those that it includes with `-r` require.
 
-    Comments and blank lines go, continued lines are joined. What says where files come from and their hashes
-    are passed over; other options raise UsageError, and so does a file that can't be read.
+    Comments and blank lines are dropped, continued lines joined. Index options and hashes are ignored; other
+    options raise UsageError, and so does a file that cannot be read.
     """
     return _read(path, (), _Budget(path))
 
 
 @dataclass(slots=True)
 class _Budget:
-    """What a file and those that it names may hold together: each may name the next one twice."""
+    """A limit for a file and those that it includes: each may include the next one twice."""
 
     path: Path
     files: int = 0
@@ -170,7 +170,7 @@ def _read_line(
 
 
 def check_requirements(texts: tuple[str, ...], location: str) -> None:
-    """Raise UsageError that says where what is no requirement stands."""
+    """Raise UsageError with the location of an invalid requirement."""
     try:
         parse_named(texts)
     except UsageError as error:
@@ -187,7 +187,7 @@ def _anchored(text: str, folder: Path) -> str:
 
 
 def original_request(options: PlanOptions, requirements: tuple[Requirement, ...]) -> OriginalRequest:
-    """Return what a plan was asked for, without passwords: those are looked up again when they are needed."""
+    """Return what a plan was requested for, without passwords: those are looked up again when needed."""
     return OriginalRequest(
         requirements=tuple(redact_credentials(str(requirement)) for requirement in requirements),
         mirrors=tuple(map(without_userinfo, options.mirrors)),

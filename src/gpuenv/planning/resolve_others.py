@@ -44,9 +44,9 @@ def resolve_jointly(
 ) -> Plan:
     """Return the plan of the first choice with which everything can be resolved.
 
-    Choices that fail for the same reason are passed over. `has_wheels` tells of a release that would be built
-    whether there are wheels of it for some Python: then that of the next Python is taken.
-    Raises Refused when none is left, or none can help.
+    Solutions that would fail for the same reason are skipped. `has_wheels` tells whether a release that would
+    be built has wheels for some Python: then the next Python is used. Raises Unsatisfiable if none is left,
+    or none can help.
     """
     failures: list[FailedSolution] = []
     for solution in _worth_trying(solutions, failures):
@@ -65,7 +65,7 @@ def resolve_jointly(
 
 
 def _told(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ...]) -> Plan:
-    """Return the plan with what was left out of its resolution, and what was built for it."""
+    """Return the plan with warnings of what its resolution left out, and of what it built."""
     built = tuple(
         f"{file.name} {file.version}" for file in outcome.files if file.sdist and file not in warned
     )
@@ -169,7 +169,7 @@ def _is_ruled_out(solution: Solution, failed: FailedSolution) -> bool:
     """Whether a choice would fail as another did: what can't be built fails so with any torch."""
     if failed.outcome.unbuilt is not None:
         return solution.python.short == failed.choice.python.short
-    # whether the choice meets what other packages demand of torch, as far as a failure told it
+    # whether it meets what other packages require of torch, as far as a failure showed
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
     return not all(
         demand is None or demand.specifier.contains(solution.candidate.torch) for demand in demands
@@ -244,7 +244,7 @@ def _cannot_be_built(failed: FailedSolution) -> str:
 
 
 def _refuse_unbuilt(failures: list[FailedSolution]) -> Unsatisfiable:
-    """Refuse what can't be built; uv's words about the last try are told."""
+    """Refuse what cannot be built, with uv's message about the last attempt."""
     package = failures[-1].outcome.unbuilt
     tried = (failed for failed in failures if failed.outcome.unbuilt is not None)
     texts = (*map(_cannot_be_built, tried), failures[-1].outcome.message)

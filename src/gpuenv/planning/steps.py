@@ -1,4 +1,4 @@
-"""What a plan asks of resolvers and installers: a question, and the commands that make an environment."""
+"""What a plan hands to resolvers and installers: a query, and the commands that create an environment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpuenv.secrets.url_credentials import redact_credentials
 
 
 def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.CompileInput:
-    """Return what is to be resolved for a plan: all that it asks for, with its torch stack fixed."""
+    """Return what is to be resolved for a plan: all its requirements, with its torch stack fixed."""
     here = is_here(options, plan.machines)
     # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
     versions = (machine.system.libc_version for machine in target.machines)
@@ -64,16 +64,16 @@ def with_steps(plan: Plan, target: str) -> Plan:
 
 
 def _by_address(part: CondaPlan) -> CondaPlan:
-    """Name the channels by their addresses: in a shell no condarc of ours says where a mirror has them."""
+    """Name the channels by their URLs: in a shell, no condarc of gpuenv's maps them to a mirror."""
     named = (CondaChannel(channel.urls[0], ()) if channel.urls else channel for channel in part.channels)
     return replace(part, channels=tuple(named))
 
 
 def conda_wanted(part: CondaPlan, target: str) -> CondaWanted:
-    """Return what a conda tool is told to make at `target`."""
+    """Return what a conda tool is to create at `target`."""
     return CondaWanted(part.channels, part.specs, part.pins, part.cuda, part.subdir, target)
 
 
 def has_pip_part(plan: Plan) -> bool:
-    """Whether wheels are installed into a conda environment: torch's own, or what the user asks of PyPI."""
+    """Whether wheels are installed into a conda environment: torch's, or what is requested from PyPI."""
     return plan.conda is not None and bool(wheels_beside(plan))

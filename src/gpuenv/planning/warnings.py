@@ -79,7 +79,7 @@ def with_shadow_warnings(plan: Plan, environ: Mapping[str, str], *, offline: boo
 
 
 def _lies_with(url: str, index: str, mirrors: tuple[Mirror, ...]) -> bool:
-    """Whether a file lies on the server of an index, or with the same known mirror."""
+    """Whether a file is on the server of an index, or on the same known mirror."""
     if _server(url) == _server(index):
         return True
     mirror = mirror_at(index, mirrors)
@@ -112,20 +112,20 @@ def warn_of_indexes(
     return (
         *warn_of_stack_shadows(stack, listings, configured),
         *warn_of_strategy(configured),
-        # known_digests reads what ships, for which there is no need without a configuration
+        # without a configuration the shipped listing need not be read
         *(warn_of_lone_hashes(plan, listings, configured, known_digests()) if is_configured else ()),
     )
 
 
 def _are_copies(url: str, other: str, mirrors: tuple[Mirror, ...]) -> bool:
-    """Whether both are public mirrors that are known: then one stands for the other."""
+    """Whether both are known public mirrors, which have the same packages."""
     return all(mirror_of_url(item, mirrors) is not None for item in (url, other))
 
 
 def with_mirror_notes(
     plan: Plan, question: ResolutionInput, decision: Decision, listed: PlanListings
 ) -> Plan:
-    """Say why torch comes from where it does, and what the official index would have given."""
+    """Explain the source of torch, and what the official index would have given."""
     # the choice that a plan was made from: another than the first where other requirements forced it
     torch = plan.packages[0]
     solution = next(
@@ -185,7 +185,7 @@ def _settings_in(folder: Path) -> Path | None:
 
 
 def parse_deciding(name: str, text: str) -> tuple[str, ...]:
-    """Return the keys of a file that would change what uv resolves; none for what is no TOML."""
+    """Return the keys of a file that would change what uv resolves; none if it is not TOML."""
     try:
         table: Any = load_toml(text)
         if name == "pyproject.toml":

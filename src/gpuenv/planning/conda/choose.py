@@ -34,15 +34,15 @@ _DEFAULTS = "defaults"
 
 
 def choose_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
-    """Return who installs: what was asked for, else a conda tool where there is one, else uv.
+    """Return the installer: the requested one, else a conda tool if there is one, else uv.
 
-    Where conda is asked for and no conda tool is there, py-rattler does its work, if that is installed.
+    If conda is requested and no conda tool was found, py-rattler is used if it is installed.
     """
     if options.manager not in (AUTO, _EMBEDDED_AS):
         return options.manager
     tool = find_fastest(environ)
     if options.manager == _EMBEDDED_AS:
-        from gpuenv.installers import rattler  # noqa: PLC0415 - only where conda is asked for
+        from gpuenv.installers import rattler  # noqa: PLC0415 - only where conda is requested
 
         return EMBEDDED if tool is None and rattler.is_there() else _EMBEDDED_AS
     if tool is not None:
@@ -51,7 +51,7 @@ def choose_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
 
 
 def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], format_name: str) -> str:
-    """Return who installs where it must be a conda tool; raise UsageError where another was asked for."""
+    """Return the conda tool that installs; raise UsageError where another installer was requested."""
     if options.manager == AUTO:
         tool = find_fastest(environ)
         return tool.tool if tool else CONDA_MANAGERS[0]
@@ -107,7 +107,7 @@ def conda_builds(channel: str, platform: Platform) -> tuple[CondaBuild, ...]:
 
 
 def conda_pythons(platform: Platform) -> tuple[PythonOffer, ...]:
-    """Return the Pythons that conda-forge brings, newest first: those it builds torch for."""
+    """Return the Pythons that conda-forge builds torch for, newest first."""
     tags = {tag for build in conda_builds(FORGE, platform) for tag in build.build.pythons}
     return sort_offers(tuple(parse_python_tag(tag) for tag in tags))
 
@@ -115,8 +115,8 @@ def conda_pythons(platform: Platform) -> tuple[PythonOffer, ...]:
 def locate_channel(name: str, options: PlanOptions, mirrors: Mirrors) -> CondaChannel:
     """Return where a channel can be read: on the mirrors named, in their order, then at its own place.
 
-    A mirror that lacks the channel (Tsinghua has no `nvidia`) is passed over. Without mirrors named only the
-    official place is told, which a person's own configuration of conda may overrule.
+    A mirror that lacks the channel (Tsinghua has no `nvidia`) is skipped. Without mirrors named only the
+    official URL is returned, which the user's own configuration of conda may override.
     """
     named = [mirror for word in options.mirrors if (mirror := _mirror_of(word, mirrors))]
     places = [location for mirror in named if (location := location_on(mirror, name))]

@@ -1,4 +1,4 @@
-"""Read a person's environment.yml (`-f`) as part of what is asked for."""
+"""Read the user's environment.yml (`-f`) as part of the request."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NOTHING = EnvironmentFile((), (), (), ())
 
 
 def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFile:
-    """Return what the file asks for on a machine, nothing where none was given.
+    """Return what the file requests on a machine; nothing without a file.
 
-    Raises UsageError for a bad file, Refused for a machine that torch has no builds for.
+    Raises UsageError for a bad file, Unsatisfiable for a machine that torch has no builds for.
     """
     if path is None:
         return _NOTHING
@@ -44,10 +44,10 @@ def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFil
 def with_file(
     options: PlanOptions, file: EnvironmentFile, *, conda: bool
 ) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
-    """Return the options with what the file asks for, and what to tell of it.
+    """Return the options with what the file requests, and warnings about it.
 
-    What was typed goes before the file's wishes. Without a conda tool the packages that conda would bring are
-    asked for from the index, by their names.
+    The command line overrides the file. Without a conda tool, its conda packages are requested from the
+    index, by their names.
     """
     path = str(options.environment_file or Path())
     warnings = [PlanWarning("environment-file", f"{path}: {text}") for text in file.warnings]

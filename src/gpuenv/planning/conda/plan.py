@@ -38,7 +38,7 @@ from gpuenv.resolution.target import Target
 
 @dataclass(frozen=True, slots=True)
 class ChannelQuery:
-    """What is asked of one channel, for what machines, with which Pythons and which specs of the user's."""
+    """A query of one channel: for which machines, with which Pythons and which of the user's specs."""
 
     request: Request
     target: Target
@@ -55,10 +55,9 @@ def plan_from_channel(
     mirrors: Mirrors,
     environ: Mapping[str, str],
 ) -> Plan:
-    """Return the plan, without steps; raise Refused or Unreachable.
+    """Return the plan, without steps; raise Unsatisfiable or Unreachable.
 
-    A channel that can't be read is no reason to give up: what is known of it stands in, and the conda tool's
-    own dry run has the last word.
+    For a channel that cannot be read, the matrix is used instead, and the conda tool's own dry run decides.
     """
     put = question_of_channel(query, options, configuration, knowledge, mirrors, environ)
     question = put.question

@@ -32,9 +32,9 @@ from gpuenv.planning.mirrors.sources import (
 class Chosen:
     """The indexes to read, in order. `general` are those that can serve everything, the best first.
 
-    `later` are mirrors to turn to where these do not answer: with `auto`, and by itself where nothing is
-    configured against it. `named` are the mirrors that were named, and
-    `forced` tells that the user's own configuration is set aside for them.
+    `later` are mirrors to use where these do not answer: with `auto`, and by default where the user's
+    configuration allows it. `named` are the mirrors that were named, and
+    `forced` tells that the user's own configuration is ignored for them.
     """
 
     sources: tuple[IndexSource, ...]
@@ -42,15 +42,15 @@ class Chosen:
     later: tuple[Mirror, ...] = ()
     named: tuple[Mirror, ...] = ()
     forced: bool = False
-    unasked: bool = False  # whether nobody asked for `later`
+    unasked: bool = False  # whether `later` was not requested
     warnings: tuple[PlanWarning, ...] = ()
 
 
 def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
     """Return what to read for the words of --mirror; raise UsageError for one that names nothing.
 
-    `by_itself`: without any word, mirrors may stand in as with `auto`, unless the user's configuration names
-    indexes of their own: whoever has those may not want others to be asked.
+    `by_itself`: without any word, mirrors are used as with `auto`, unless the user's configuration names
+    indexes of their own, who may not want others to be contacted.
     """
     words = tuple(AUTO if word.strip().lower() == AUTO else word for word in words)
     chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
@@ -158,7 +158,7 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
 def _of_source(
     source: IndexSource, warnings: tuple[PlanWarning, ...], named: tuple[Mirror, ...] = ()
 ) -> Chosen:
-    """An index that is no copy of the PyTorch index may serve everything; its pages will tell."""
+    """An index that is not a copy of the PyTorch index may serve everything; its pages show whether."""
     general = (source,) if source.kind == "pypi" else ()
     return Chosen((source,), general, named=named, warnings=warnings)
 
@@ -183,7 +183,7 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
     """
     try:
         if is_remote(location.strip()) and not urlsplit(location.strip()).hostname:
-            raise ValueError(tr("it has no host"))  # noqa: TRY301 - told with the others
+            raise ValueError(tr("it has no host"))  # noqa: TRY301 - reported with the others
         if not is_remote(location) and not location.lower().startswith("file:"):
             location = os.path.abspath(location)  # noqa: PTH100 - a link must stay one
         return guess_source(location, tr("option {option}", option=option), role=role)
@@ -233,7 +233,7 @@ def _retired(mirror: Mirror, location: str) -> PlanWarning:
 
 
 def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
-    """The mirrors that can stand in, in the matrix' order: those with torch's wheels first."""
+    """The mirrors that can be used instead, in the matrix' order: those with torch's wheels first."""
     usable = [
         mirror
         for mirror in around.mirrors.all

@@ -1,4 +1,4 @@
-"""What a person calls the place that an address lies on, and whether it is a mirror."""
+"""The name of the index that a URL is on, and whether it is a mirror."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _OFFICIAL = "official"
 
 
 def label_of(url: str, mirrors: Mirrors) -> str:
-    """Return the name of the mirror that an address lies on, of others the host."""
+    """Return the name of the mirror that a URL is on, of others the host."""
     mirror = mirror_at(url, mirrors)
     return mirror.name if mirror else host_of(url) or url
 
 
 def is_mirror(url: str, options: PlanOptions, mirrors: Mirrors) -> bool:
-    """Tell whether an index is a mirror: a known one, or one that `--mirror` names by its address."""
+    """Whether an index is a mirror: a known one, or one that `--mirror` names by its URL."""
     mirror = mirror_at(url, mirrors)
     if mirror is not None:
         return mirror.kind != _OFFICIAL
@@ -26,5 +26,5 @@ def is_mirror(url: str, options: PlanOptions, mirrors: Mirrors) -> bool:
 
 
 def mirror_at(url: str, mirrors: Mirrors) -> Mirror | None:
-    """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
+    """Return the mirror that a URL is on, also if it is on a host of that mirror's files."""
     return mirror_names.mirror_at(url, mirrors.all)

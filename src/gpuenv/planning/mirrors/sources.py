@@ -31,7 +31,7 @@ class Circumstances:
     conda: bool = False  # whether a conda tool installs, so that a mirror of conda's channels alone serves
 
     def is_official(self, source: IndexSource) -> bool:
-        """Tell whether a page is the official index's own."""
+        """Whether a page is the official index's own."""
         mirror = mirror_of_url(source.url, self.mirrors.all) if is_remote(source.url) else None
         return mirror is not None and mirror.kind == OFFICIAL
 
@@ -79,7 +79,7 @@ def pypi_source(mirror: Mirror, around: Circumstances, origin: str) -> IndexSour
 
 
 def known_source(source: IndexSource, mirror: Mirror) -> IndexSource:
-    """The source with what is known of its mirror; the hosts of the installer's default are nobody's."""
+    """Return the source with what is known of its mirror; of the installer's default without hosts."""
     files = (
         *mirror.hosts, *mirror.intranet,
         *(mirror.pypi.files if mirror.pypi else ()), *(mirror.torch.files if mirror.torch else ()),

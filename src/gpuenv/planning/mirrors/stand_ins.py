@@ -1,4 +1,4 @@
-"""The mirrors that stand in where an official index does not answer."""
+"""The mirrors that are used where an official index does not answer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpuenv.model.mirror import Mirror
 from gpuenv.planning.mirrors.choose import Chosen
 from gpuenv.planning.mirrors.sources import Circumstances, pypi_source, torch_sources
 
-_UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # nobody waits long for what nobody asked for
+_UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # a short wait for what was not requested
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SourceReader:
 
 @dataclass(frozen=True, slots=True)
 class Turned:
-    """What is known after others were asked; `silent` are named where not one of them answered."""
+    """What is known after other mirrors were read; `silent` are their names if none of them answered."""
 
     chosen: Chosen
     listings: tuple[Listing, ...]
@@ -51,7 +51,7 @@ def turn_to_others(
     """Turn to further mirrors where the torch index or the index for the rest does not answer.
 
     All are read, so that the best torch of any of them is known; those that list it stand in the order of
-    their speed. What did not answer is left out: no page of it is told by itself.
+    their speed. What did not answer is left out.
     """
     torch, general = _to_read(chosen, listings, around)
     if not torch and not general:
@@ -111,7 +111,7 @@ def ranked_mirrors(
     """Return the names of the mirrors, those whose wheels come fastest first.
 
     `listings` are those that were read of them: the newest torch on each is what it is measured by. What was
-    measured today is not measured again. Offline, nobody is asked.
+    measured today is not measured again. Nothing is measured offline.
     """
     memory = read_memory(environ)
     speeds = {mirror.name: memory.speed_of(mirror) for mirror in mirrors}

@@ -15,7 +15,7 @@ from gpuenv.planning.mirrors.labels import mirror_at
 
 
 def with_direct_urls(plan: Plan, mirrors: Mirrors) -> Plan:
-    """Return a plan whose pins name the files of mirrors that tell no hashes, where these are known."""
+    """Return a plan whose pins are the URLs and hashes of files on mirrors that publish no hashes."""
     hashes = {package.name: package.sha256 for package in plan.packages}
     files = {file.name: _with_hash(file, hashes) for file in plan.stack if _lies_without_hash(file, mirrors)}
     pins = tuple(_address_of(pin, files) or pin for pin in plan.pins)

@@ -42,7 +42,7 @@ class PlanListings:
     """The listings of a plan, and the configurations that its installer may get, the best first.
 
     `configured` is what pip's and uv's own configuration names. `official` are the listings of the official
-    index that ship with gpuenv, where only other mirrors were asked; `named` are the mirrors that were.
+    index that ship with gpuenv, where only other mirrors were read; `named` are those mirrors.
     `stood_in` are mirrors that were turned to, `silent` those of them of which none answered.
     """
 
@@ -120,7 +120,7 @@ def _agreeing(
 
 
 def _is_carried(listing: Listing, chosen: Chosen) -> bool:
-    """Whether what ships may be had from the mirrors named: those of PyPI have PyPI's files alone."""
+    """Whether the mirrors named have a shipped listing's files: those of PyPI have only PyPI's."""
     carriers = (*chosen.named, *chosen.later)
     no_wheels = bool(chosen.named) and not any(mirror.torch for mirror in carriers)
     return listing.source.name == DEFAULT or not no_wheels
@@ -134,7 +134,7 @@ def _with_folders(
     around: Circumstances,
     reader: SourceReader,
 ) -> tuple[Listing, ...]:
-    """Look into the folders of the variants where a page of all of them lacks what is asked for.
+    """Read the folders of the variants where a page of all of them lacks what is requested.
 
     https://github.com/pytorch/pytorch/issues/170511
     """
@@ -174,7 +174,7 @@ def _lists_any(builds: tuple[Candidate, ...], listings: tuple[Listing, ...]) -> 
 
 
 def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
-    """Return what an installer is told where torch does not come from wheels: the index for all else."""
+    """Return the installer's indexes where torch is not a wheel: the index for everything else."""
     configured = _with_wheelhouses(options, environ)
     around = Circumstances(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
     index = next(iter(choose(options.mirrors, around).general), configured.index_url)
@@ -216,7 +216,7 @@ def choose_sources(
 
 
 def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfiguration:
-    """Return what pip's and uv's configuration names; raise UsageError for what is no address."""
+    """Return the indexes of pip's and uv's configuration; raise UsageError for an invalid URL."""
     try:
         read = read_configuration(environ, home=_home(), cwd=Path.cwd())
         for source in filter(None, (*read.extra_index_urls, *read.find_links, read.index_url)):
@@ -233,7 +233,7 @@ def read_installer_configuration(environ: Mapping[str, str]) -> IndexConfigurati
 def _home() -> Path:
     try:
         return Path.home()
-    except RuntimeError:  # no HOME, and nobody of that number in the password file: a container's user
+    except RuntimeError:  # no HOME, and no such user in the password file: a container's user
         return Path(os.devnull)
 
 
@@ -267,7 +267,7 @@ def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bo
 
 
 def with_sizes(plan: Plan, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
-    """Return the plan with the sizes that its index pages did not tell, where a server does."""
+    """Return the plan with the sizes that its index pages lack, read from the servers."""
     unknown = [item.url for item in plan.packages if item.size is None and item.url and is_remote(item.url)]
     if options.offline or not unknown:
         return plan

@@ -18,7 +18,7 @@ from gpuenv.resolution.candidate import release_of
 
 @dataclass(slots=True)
 class Pages:
-    """The pages of an index, each read when it is first asked for."""
+    """The pages of an index, each read when it is first used."""
 
     configuration: IndexConfiguration
     environ: Mapping[str, str]
@@ -26,7 +26,7 @@ class Pages:
     read: dict[str, tuple[Listing, ...]] = field(default_factory=dict)
 
     def has_wheels(self, project: str, release: Version) -> bool:
-        """Whether an index has wheels of a release, for whatever Python; true where that is not known."""
+        """Whether an index has wheels of a release, for any Python; true where that is not known."""
         listings = self.listings(project)
         if not listings or all(listing.problem for listing in listings):
             return True
@@ -35,10 +35,10 @@ class Pages:
         )
 
     def has_wheels_of(self, file: ResolvedFile) -> bool:
-        """Whether an index has wheels of the release that a resolver chose, for whatever Python."""
+        """Whether an index has wheels of the release that a resolver chose, for any Python."""
         try:
             return self.has_wheels(file.name, Version(file.version))
-        except InvalidVersion:  # a folder's, which only its build would tell
+        except InvalidVersion:  # a folder's: only its build would know
             return False
 
     def listings(self, project: str) -> tuple[Listing, ...]:

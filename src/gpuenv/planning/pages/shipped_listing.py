@@ -1,4 +1,4 @@
-"""What is known to be published without asking anybody: the listing that ships with gpuenv."""
+"""What is known to be published without network access: the listing that ships with gpuenv."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuenv.model.mirror import Mirror
 from gpuenv.resolution.rules.platform_tags import named_for_platform
 from gpuenv.resolution.target import Target
 
-_NOWHERE = "pypi"  # stands for PyPI in an offline plan where no installer tells its address
+_NOWHERE = "pypi"  # for PyPI in an offline plan where no installer has its URL
 
 
 def known_files(

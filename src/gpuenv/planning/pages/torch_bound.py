@@ -21,10 +21,10 @@ def with_bound_pages(
     options: PlanOptions,
     environ: Mapping[str, str],
 ) -> ResolutionInput:
-    """Return the question with what there is of the projects bound to torch that it asks for.
+    """Return the question with the files of the requested projects that are bound to torch.
 
     The user's wheelhouses count, and the projects' own pages, newest torch first, until all are served. Where
-    nothing serves, the pages for what is not asked are read too, so that a fix can be told.
+    nothing serves, further pages are read too, so that a fix can be suggested.
     """
     names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
     if not names:

@@ -185,7 +185,7 @@ def _apply(planned: PlannedChange, arguments: ChangeArguments, console: Console)
 
 
 def _provided(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
-    """Return the files that are installed by their hash: the torch stack, and what pip finds on several indexes."""
+    """Return what is installed by its hash: the torch stack, and what pip finds on several indexes."""
     fetched = _fetched(planned, log, console)
     held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
     if held is None:
