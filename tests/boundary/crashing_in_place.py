@@ -10,8 +10,8 @@ from crashing import kill_before_change
 
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.file_lock import locked
-from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.record import Record, write_record
+from gpuenv.environments.snapshot import changing_in_place
 from gpuenv.environments.store import find_store
 from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.interrupted_change import mend

@@ -107,7 +107,7 @@ def attempt(act: Callable[[], object]) -> None:
 def change(place: EnvironmentPaths) -> None:
     """Do what each command that changes an environment does first, then a change that fails."""
     from gpuenv.environments.file_lock import locked  # noqa: PLC0415
-    from gpuenv.environments.in_place import changing_in_place  # noqa: PLC0415
+    from gpuenv.environments.snapshot import changing_in_place  # noqa: PLC0415
 
     with locked(place):
         apply.recover(place)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv.environments.conda.create import downloaded
 from gpuenv.environments.conda.meta import installed_names, parse_record, read_record
-from gpuenv.environments.conda.package_cache import downloaded
 from gpuenv.model.conda import CondaRecord
 
 

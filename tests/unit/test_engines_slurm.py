@@ -25,7 +25,7 @@ from gpuenv.fleet.engines.slurm_limit import parse_limit
 from gpuenv.fleet.engines.slurm_text import SlurmNode, last_words, parse_jobs, parse_nodes
 from gpuenv.fleet.render.slurm import TEMPLATE, Carried, SlurmGroup, render_slurm
 from gpuenv.model.errors import UsageError
-from gpuenv.node.words import in_words
+from gpuenv.node.main import in_words
 
 _ECHO = packed("import json, sys; print(json.dumps([sys.argv[1:], json.load(sys.stdin)]))")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gpuenv import __version__
 from gpuenv.bootstrap.build_wheel import choose_gpuenv
-from gpuenv.bootstrap.environment_files import files_of_lock, files_of_plan
 from gpuenv.bootstrap.lab import Lab, check_no_path, is_anywhere, lock_of, with_lab
 from gpuenv.bootstrap.model import (
     BesideFile,
@@ -20,9 +19,9 @@ from gpuenv.bootstrap.model import (
     ScriptPath,
     Word,
 )
-from gpuenv.bootstrap.pythons import asked_python, fitting_python, pythons_to_bring
 from gpuenv.bootstrap.render import TEMPLATE, render_bootstrap
-from gpuenv.bootstrap.sources import find_indexes, find_micromamba
+from gpuenv.bootstrap.resolve import asked_python, fitting_python, pythons_to_bring
+from gpuenv.bootstrap.sources import files_of_lock, files_of_plan, find_indexes, find_micromamba
 from gpuenv.bootstrap.wheels import find_wheels
 from gpuenv.bootstrap.without_secrets import script_without_secrets
 from gpuenv.files.read_text import read_text

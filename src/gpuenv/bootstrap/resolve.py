@@ -1,4 +1,4 @@
-"""Lock what gpuenv needs for each Python and platform that it may be brought to, from one index."""
+"""Which Pythons a script brings, and the lock of what gpuenv needs for each of them and each platform."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.bootstrap.model import LockedWheel
 from gpuenv.i18n.messages import tr
-from gpuenv.installers import uv
+from gpuenv.installers import CONDA_MANAGERS, uv
 from gpuenv.installers.uv_compile import LIMIT_S, CompileInput, compile_arguments
 from gpuenv.installers.uv_failure import parse_failure
 from gpuenv.model.access import Access
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Sources
+from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import Platform
 from gpuenv.planning.conda.choose import conda_pythons
+from gpuenv.planning.options import PlanOptions
 from gpuenv.process import subprocesses as process
+from gpuenv.resolution.request import parse_python
 from gpuenv.untrusted.documents import load_toml
 
 PIP = canonicalize_name("pip")
 LEAST_PYTHON = (3, 10)
 PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64")
+_RELEASE = re.compile(r"(3\.\d+)(?:\.\d+)?")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+!-]*\.whl")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MISLEADING = re.compile(r"UV_(?!CACHE_DIR$|HTTP_TIMEOUT$|REQUEST_TIMEOUT$|NATIVE_TLS$|SYSTEM_CERTS$)")
@@ -129,3 +134,30 @@ def _wheel(row: Mapping[str, Any]) -> LockedWheel | None:
     if not _FILE.fullmatch(name) or not _SHA256.fullmatch(digest):
         return None
     return LockedWheel(name, digest, row.get("size"), (), where or None)
+
+
+def asked_python(options: PlanOptions) -> str | None:
+    """Return the release that an environment of wheels asks for; a conda tool brings its own."""
+    text = (options.python or "").strip()
+    if not text or options.manager in CONDA_MANAGERS:
+        return None
+    match = _RELEASE.fullmatch(text)
+    return match[1] if match else fitting_python(parse_python(text))
+
+
+def fitting_python(specifiers: SpecifierSet) -> str | None:
+    """Return the newest usual release that fits."""
+    return next((offer.short for offer in _usual_pythons() if specifiers.contains(f"{offer.short}.99")), None)
+
+
+def _usual_pythons() -> tuple[PythonOffer, ...]:
+    return tuple(offer for offer in conda_pythons(PLATFORMS[0]) if not offer.free_threaded)
+
+
+def pythons_to_bring(requested: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
+    """Return what is brought where there is no Python: what is asked for, and one that can run gpuenv."""
+    can_run = {target.partition("/")[0] for wheel in wheels for target in wheel.targets}
+    if can_run & set(requested):
+        return requested
+    usual = tuple(offer.short for offer in _usual_pythons())
+    return (*requested, next((item for item in usual if item in can_run), usual[0]))

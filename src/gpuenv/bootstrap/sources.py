@@ -1,13 +1,15 @@
-"""Where a bootstrap script takes gpuenv itself from, and a Python for it where there is none."""
+"""Where the files of a bootstrap script come from: gpuenv itself, a Python for it, pinned environments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.bootstrap.model import MicromambaFile
+from gpuenv.bootstrap.model import BesideFile, MicromambaFile
 from gpuenv.bootstrap.resolve import PLATFORMS
 from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import tr
@@ -16,13 +18,18 @@ from gpuenv.indexes.mirrors.load import Mirrors, unknown_mirror
 from gpuenv.indexes.mirrors.lookup import correction, find_mirror, mirror_of_url
 from gpuenv.indexes.urls import is_remote
 from gpuenv.model.conda import ChannelListing, CondaChannel
+from gpuenv.model.locked import Locked
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.conda.choose import FORGE, locate_channel
 from gpuenv.planning.mirrors.choose import named_source
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import configuration_for
 
+if TYPE_CHECKING:
+    from packaging.pylock import Pylock
+
 _MICROMAMBA = "micromamba"
+_LINUX_TAGS = ("any", "manylinux", "linux")
 _ANY = ("auto", "official")  # words of --mirror: the installer's own index
 
 
@@ -82,3 +89,30 @@ def _version(text: str) -> Version:
         return Version(text)
     except InvalidVersion:
         return Version("0")
+
+
+def files_of_plan(locked: Locked) -> Iterator[BesideFile]:
+    """Yield the files of a plan: from where the plan has them, else from their official addresses."""
+    planned = {
+        package.filename: package.url for package in locked.plan.packages if package.filename and package.url
+    }
+    for file in locked.files:
+        urls = dict.fromkeys(url for url in (planned.get(file.filename), file.url) if url)
+        yield BesideFile(file.filename, file.sha256, file.size, tuple(urls))
+
+
+def files_of_lock(document: Pylock) -> Iterator[BesideFile]:
+    """Yield the wheels of a lock that some Linux machine could need."""
+    for package in document.packages:
+        for wheel in package.wheels or ():
+            url, digest = wheel.url, wheel.hashes.get("sha256")
+            if url and digest and _is_for_linux(wheel.filename):
+                yield BesideFile(wheel.filename, digest, wheel.size, (url,))
+
+
+def _is_for_linux(filename: str) -> bool:
+    try:
+        tags = parse_wheel_filename(filename)[3]
+    except InvalidWheelFilename:
+        return False
+    return any(tag.platform.startswith(_LINUX_TAGS) for tag in tags)

@@ -17,10 +17,10 @@ from gpuenv.environments.check_installed import check_installed, not_as_planned,
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.contents.installed import read_installed
 from gpuenv.environments.file_lock import WAIT_S, locked
-from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
+from gpuenv.environments.snapshot import changing_in_place
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr

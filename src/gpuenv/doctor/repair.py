@@ -20,10 +20,10 @@ from gpuenv.doctor.repair_steps import (
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.file_lock import busy, locked
-from gpuenv.environments.in_place import changing_in_place
 from gpuenv.environments.os_errors import os_error_told
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, new_log, run_steps
+from gpuenv.environments.snapshot import changing_in_place
 from gpuenv.environments.wheel_check import check_files
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr

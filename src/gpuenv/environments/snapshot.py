@@ -1,4 +1,4 @@
-"""Keep the files of a few distributions aside, so that what an installer did to them can be undone.
+"""Change distributions where they lie, their files kept aside, so that what an installer did can be undone.
 
 Large files are hard links where the file system has them: installers put new files in place of old ones and
 never write into libraries. What is kept lies in the environment itself, and what was kept in the ledger, so
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -21,10 +21,14 @@ from packaging.utils import canonicalize_name
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import LedgerEntry
+from gpuenv.environments.os_errors import os_error_told
 from gpuenv.files.read_limited import is_own
 from gpuenv.host.executables import read_text
+from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.on_disk.places import RECORD, EnvironmentPaths
+from gpuenv.process import interruption
 
 _FILES = "files"
 _OWN = (RECORD, "constraints.txt", "pip.conf", "pip.ini")  # at the root
@@ -213,3 +217,67 @@ def _drop_empty(folder: Path, root: Path) -> None:
         except OSError:
             return
         folder = folder.parent
+
+
+class ChangeInPlace:
+    """A change that is under way."""
+
+    def __init__(self) -> None:
+        self.kept = False
+
+    def keep(self) -> None:
+        """Let what was done stay."""
+        self.kept = True
+
+
+@contextmanager
+def changing_in_place(
+    environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]
+) -> Iterator[ChangeInPlace]:
+    """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
+
+    Signals are held: they end what waits, never a roll-back.
+    The environment must be locked and recovered. What a kill leaves is undone by `apply.recover`. Raises
+    InstallFailed where what was there can't be kept aside, or not be brought back.
+    """
+    with interruption.held():
+        try:
+            entry = take(environment, places, touched)
+        except BaseException as error:  # no memory, say
+            forget_rubbish(environment)
+            if isinstance(error, OSError):
+                raise os_error_told(environment.path, error) from error
+            raise
+        change = ChangeInPlace()
+        try:
+            yield change
+        finally:
+            if change.kept:
+                ledger.clear(environment, entry)
+            else:
+                undo(environment, entry)
+
+
+def forget_rubbish(environment: EnvironmentPaths) -> None:
+    """Remove what was prepared for a change that never began, or is over; raise OSError."""
+    entry = ledger.noted(environment)
+    if entry is not None and ledger.begun(environment) is None:
+        ledger.clear(environment, entry)
+
+
+def undo(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
+    """Undo what is not kept, or was left by a killed gpuenv."""
+    try:
+        with interruption.held():
+            put_back(environment, entry)
+    except (OSError, ValueError) as error:
+        raise _not_undone(environment.path, entry.folder(environment.path), error) from error
+
+
+def _not_undone(root: Path, folder: Path, error: Exception) -> InstallFailed:
+    return InstallFailed(
+        tr("`{path}` could not be restored: {error}", path=root, error=reason_of(error)),
+        code="roll-back-failed",
+        because=(Because(tr("the previous content is in {folder}", folder=folder), str(root)),),
+        fixes=(Fix(tr("fix that, then run the command again")),),
+    )

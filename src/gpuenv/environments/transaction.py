@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from gpuenv.environments import in_place, ledger, renaming
 from gpuenv.environments import journal as journals
+from gpuenv.environments import ledger, renaming, snapshot
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.os_errors import DISK_FULL, os_error_told, telling_os_errors
 from gpuenv.i18n.messages import tr
@@ -94,9 +94,9 @@ def recover(environment: EnvironmentPaths) -> bool:
         entry = ledger.begun(environment)
         if entry is None:
             with suppress(OSError):  # it goes with the next change
-                in_place.forget_rubbish(environment)
+                snapshot.forget_rubbish(environment)
         elif entry.kind == "repair":
-            in_place.undo(environment, entry)
+            snapshot.undo(environment, entry)
         else:
             renaming.finish(environment, entry)
         return exists

@@ -30,16 +30,12 @@ def _quote_cmd(text: str) -> str:
     return f'"{text}"'  # no file name of Windows has a quote
 
 
-def _quote_xonsh(text: str) -> str:
-    return repr(text)
-
-
-_LINES: dict[str, tuple[tuple[str, ...], Callable[[str], str], str, str]] = {
-    "powershell": (("Activate.ps1", "activate.ps1"), quote_powershell, "& {script}", "conda activate {root}"),
-    "cmd": (("activate.bat",), _quote_cmd, "call {script}", "conda activate {root}"),
-    "csh": (("activate.csh",), quote_csh, "source {script}", "conda activate {root}"),
-    "nu": (("activate.nu",), quote_nu, "overlay use {script}", "conda activate {root}"),
-    "xonsh": (("activate.xsh",), _quote_xonsh, "source {script}", "conda activate {root}"),
+_LINES: dict[str, tuple[tuple[str, ...], Callable[[str], str], str]] = {
+    "powershell": (("Activate.ps1", "activate.ps1"), quote_powershell, "& {script}"),
+    "cmd": (("activate.bat",), _quote_cmd, "call {script}"),
+    "csh": (("activate.csh",), quote_csh, "source {script}"),
+    "nu": (("activate.nu",), quote_nu, "overlay use {script}"),
+    "xonsh": (("activate.xsh",), repr, "source {script}"),
 }
 
 
@@ -50,11 +46,10 @@ def script_names(shell: str) -> tuple[str, ...]:
 
 def render_line(shell: str, script: str) -> str:
     """Render the line that runs an environment's script."""
-    _, quote, line, _ = _LINES[shell]
+    _, quote, line = _LINES[shell]
     return line.format(script=quote(script)) + "\n"
 
 
 def render_conda_line(shell: str, root: str) -> str:
     """Render the line that activates a conda environment."""
-    _, quote, _, line = _LINES[shell]
-    return line.format(root=quote(root)) + "\n"
+    return f"conda activate {_LINES[shell][1](root)}\n"
