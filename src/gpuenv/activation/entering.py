@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpuenv.environments.contents.constraints_file import constraints_url
 from gpuenv.environments.contents.last_use import mark_used
+from gpuenv.environments.listing import python_missing
 from gpuenv.environments.record import Record
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -66,7 +67,8 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
         return EnteredEnvironment(name, path, None)
     environment = existing(name, environ)
     root = environment.place.path
-    _check_python(name, root)
+    if not any((root / python).exists() for python in _PYTHONS):
+        raise python_missing(name, root / _PYTHONS[0])
     if os.pathsep in str(root):
         raise UsageError(
             tr("`{path}` cannot be put on PATH: it has a `{separator}`", path=root, separator=os.pathsep),
@@ -75,18 +77,6 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
         )
     mark_used(root)
     return EnteredEnvironment(name, root, environment.record)
-
-
-def _check_python(name: str, path: Path) -> None:
-    if not any((path / python).exists() for python in _PYTHONS):
-        raise UsageError(
-            tr("the Python of `{name}` no longer exists: {path}", name=name, path=path / _PYTHONS[0]),
-            code="broken-environment",
-            fixes=(
-                Fix(tr("see what is wrong with it"), f"gpuenv doctor {shlex.quote(name)}"),
-                Fix(tr("recreate it"), f"gpuenv create {shlex.quote(name)} --force"),
-            ),
-        )
 
 
 def run(

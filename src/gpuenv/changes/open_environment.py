@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from gpuenv.changes.dependents import Needs, needs_of
 from gpuenv.environments.check_installed import torch_cuda
 from gpuenv.environments.contents.installed import read_installed
+from gpuenv.environments.listing import python_missing
 from gpuenv.environments.record import Record
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import CONDA_MANAGERS
@@ -125,22 +126,14 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
     system = "windows" if os.name == "nt" else "linux"
     find = conda_calls.environment_python if record.manager in CONDA_MANAGERS else environment_python
     python = Path(find(str(paths.path), system))
-    word = shlex.quote(name)
     if record.problem is not None:
         raise UsageError(
             tr("the record of `{name}` cannot be read: {problem}", name=name, problem=record.problem),
             code="record-unreadable",
-            fixes=(Fix(tr("recreate it"), f"gpuenv create {word} --force"),),
+            fixes=(Fix(tr("recreate it"), f"gpuenv create {shlex.quote(name)} --force"),),
         )
     if not python.exists():
-        raise UsageError(
-            tr("the Python of `{name}` no longer exists: {path}", name=name, path=python),
-            code="broken-environment",
-            fixes=(
-                Fix(tr("see what is wrong with it"), f"gpuenv doctor {word}"),
-                Fix(tr("recreate it"), f"gpuenv create {word} --force"),
-            ),
-        )
+        raise python_missing(name, python)
     return Opened(paths, record, python, read_installed(paths.path), _asked(record.plan))
 
 

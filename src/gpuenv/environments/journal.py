@@ -1,12 +1,12 @@
-"""Where the journals of changes to environments lie, and what is told where one can't be followed."""
+"""The journals of changes to environments: read and written, undone or finished, with errors for users."""
 
 from __future__ import annotations
 
 import os
 
-from gpuenv.environments.ledger import read_proven, unreadable
+from gpuenv.environments.ledger import read_noted, read_proven
 from gpuenv.environments.os_errors import not_undone
-from gpuenv.environments.store import make_own_directory, unwritable
+from gpuenv.environments.store import write_own_file
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk import journal as on_disk
@@ -18,10 +18,8 @@ from gpuenv.on_disk.journal import (
     render_journal,
 )
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
-from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
-_LARGEST = 1 << 20  # bytes
 _NOT_A_JOURNAL = N_("the journal was not written by gpuenv")
 
 
@@ -36,25 +34,15 @@ def parse_journal(text: str) -> Journal:
 
 def write_journal(environment: EnvironmentPaths, journal: Journal) -> None:
     """Write the journal; raise UsageError where the store can't be written."""
-    make_own_directory(environment.store.journals)
-    try:
-        replace_file(environment.journal, render_journal(journal), mode=0o600)
-    except OSError as error:
-        raise unwritable(environment.store.journals, error) from None
+    write_own_file(environment.journal, render_journal(journal))
 
 
 def read_journal(environment: EnvironmentPaths) -> Journal | None:
-    """Return the change under way at a place.
+    """Return the change under way of an environment.
 
-    Raises UsageError when its journal can't be read, is another user's, or is of another place.
+    Raises UsageError when its journal can't be read, is another user's, or is of another environment.
     """
-    file = environment.journal
-    try:
-        return _of(environment, parse_journal(read_proven(file, _LARGEST).decode("utf-8")))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError) as error:
-        raise unreadable(file, environment, error) from None
+    return read_noted(environment.journal, environment, lambda text: _of(environment, parse_journal(text)))
 
 
 def _of(environment: EnvironmentPaths, journal: Journal) -> Journal:
@@ -75,7 +63,7 @@ def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
     places = []
     for file in sorted(store.journals.glob("*.json")) if store.journals.is_dir() else ():
         try:
-            journal = parse_journal(read_proven(file, _LARGEST).decode("utf-8"))
+            journal = parse_journal(read_proven(file).decode("utf-8"))
         except (OSError, ValueError):
             continue
         environment = EnvironmentPaths(store, journal.path.name, journal.path)

@@ -1,9 +1,8 @@
 """The ledger of changes inside environments: what proves that something half-done there is gpuenv's own.
 
-Whoever may write into an environment may leave something there that looks like a change of gpuenv's that was
-killed. So what was under way stands in the data folder alone, in a file and a folder that only the user may
-enter, by the environment's path. In the environment lies a folder whose name has the random token of the
-entry; a folder that no entry names is never looked into.
+Whoever may write into an environment may leave something there that looks like an interrupted change of
+gpuenv's. So the ledger lies in the data folder alone, which only the user may enter, by the environment's
+path. A folder in the environment carries the random token of the entry; others are never looked into.
 """
 
 from __future__ import annotations
@@ -12,22 +11,22 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from gpuenv.environments.folders.mounts import keeps_owners
-from gpuenv.environments.store import make_own_directory, unwritable
+from gpuenv.environments.store import write_own_file
 from gpuenv.files.read_limited import is_own, read_own, read_regular
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk.directories import remove_tree
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
-from gpuenv.on_disk.replace import replace_file
 
+_T = TypeVar("_T")
 _SCHEMA_VERSION = 1
 _LARGEST = 128 << 20  # bytes: it lists the files of an environment
 _TOKEN = frozenset("0123456789abcdef")
@@ -63,7 +62,6 @@ def new_entry(kind: Kind) -> LedgerEntry:
 
 def note(environment: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:
     """Write the entry of an environment and return it; raise UsageError where the store can't be written."""
-    folder = make_own_directory(environment.store.changes)
     document = {
         "schema_version": _SCHEMA_VERSION,
         "path": _real(environment),
@@ -72,39 +70,45 @@ def note(environment: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:
         "state": entry.state,
         "data": entry.data,
     }
-    try:
-        replace_file(_file(environment), json.dumps(document), mode=0o600)
-    except OSError as error:
-        raise unwritable(folder, error) from None
+    write_own_file(_file(environment), json.dumps(document))
     return entry
 
 
 def noted(environment: EnvironmentPaths) -> LedgerEntry | None:
     """Return the entry of an environment; raise UsageError for one that can't be read, or is not our own."""
-    file = _file(environment)
+    return read_noted(_file(environment), environment, lambda text: _of(environment, *parse_entry(text)))
+
+
+def read_noted(file: Path, environment: EnvironmentPaths, parse: Callable[[str], _T]) -> _T | None:
+    """Return what gpuenv noted of a change of an environment, None where it noted nothing.
+
+    Raises UsageError for a file that can't be read, or that somebody else may have written.
+    """
     try:
-        return _of(environment, *_read(file))
+        return parse(read_proven(file).decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise unreadable(file, environment, error) from None
+        raise UsageError(
+            tr("`{file}` cannot be read: {error}", file=file, error=reason_of(error)),
+            code="journal-unreadable",
+            fixes=(
+                Fix(tr("check what is next to `{path}`, then delete the journal", path=environment.path)),
+            ),
+        ) from None
 
 
-def _read(file: Path) -> tuple[str, LedgerEntry]:
-    return parse_entry(read_proven(file, _LARGEST).decode("utf-8"))
-
-
-def read_proven(file: Path, limit: int) -> bytes:
+def read_proven(file: Path) -> bytes:
     """Return what a file holds that this user alone can have written; raise OSError or ValueError.
 
     Where a file system keeps neither owners nor modes, nothing tells.
     """
     try:
-        return read_own(file, limit)
+        return read_own(file, _LARGEST)
     except ValueError:
         if keeps_owners(file.parent):
             raise
-        return read_regular(file, limit)
+        return read_regular(file, _LARGEST)
 
 
 def _of(environment: EnvironmentPaths, path: str, entry: LedgerEntry) -> LedgerEntry:
@@ -139,15 +143,6 @@ def parse_entry(text: str) -> tuple[str, LedgerEntry]:
     return path, LedgerEntry(kind, token, state, data)
 
 
-def unreadable(file: Path, environment: EnvironmentPaths, error: Exception) -> UsageError:
-    """Say that what gpuenv noted of a change can't be read, or was written by somebody else."""
-    return UsageError(
-        tr("`{file}` cannot be read: {error}", file=file, error=reason_of(error)),
-        code="journal-unreadable",
-        fixes=(Fix(tr("check what is next to `{path}`, then delete the journal", path=environment.path)),),
-    )
-
-
 def drop(environment: EnvironmentPaths, token: str | None = None) -> None:
     """Delete the entry of an environment, only the one with `token` where that is given; raise OSError."""
     if token is not None:
@@ -171,7 +166,13 @@ def begun(environment: EnvironmentPaths) -> LedgerEntry | None:
     entry = noted(environment)
     if entry is None or entry.state != "begun" or not os.path.lexists(entry.folder(environment.path)):
         return None
-    _check_own(environment.path, entry.folder(environment.path))
+    for folder in (environment.path, entry.folder(environment.path)):
+        if not _is_own_folder(folder):
+            raise UsageError(
+                tr("`{path}` is not owned by this user: its content is left unchanged", path=folder),
+                code="not-own",
+                fixes=(Fix(tr("check its content, and move it away if you do not need it")),),
+            )
     return entry
 
 
@@ -195,17 +196,7 @@ def noted_paths(store: EnvironmentStore) -> Iterator[Path]:
     """Yield the environments that the ledger knows of; what is not our own is passed over."""
     for file in sorted(store.changes.glob("*.json")) if store.changes.is_dir() else ():
         with suppress(OSError, ValueError):
-            yield Path(_read(file)[0])
-
-
-def _check_own(*folders: Path) -> None:
-    for folder in folders:
-        if not _is_own_folder(folder):
-            raise UsageError(
-                tr("`{path}` is not owned by this user: its content is left unchanged", path=folder),
-                code="not-own",
-                fixes=(Fix(tr("check its content, and move it away if you do not need it")),),
-            )
+            yield Path(parse_entry(read_proven(file).decode("utf-8"))[0])
 
 
 def _is_own_folder(folder: Path) -> bool:

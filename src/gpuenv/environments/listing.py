@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from pathlib import Path
 from gpuenv.environments.record import Record, read_record
 from gpuenv.environments.store import find_place, is_path, make_directory, unwritable
 from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.messages import tr
+from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
@@ -87,3 +90,16 @@ def _external(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
                 name = str(path) if is_path(record.name) else record.name
                 places.append(EnvironmentPaths(store, name, path))
     return tuple(places)
+
+
+def python_missing(name: str, python: Path) -> UsageError:
+    """Return the error of an environment whose Python is gone."""
+    word = shlex.quote(name)
+    return UsageError(
+        tr("the Python of `{name}` no longer exists: {path}", name=name, path=python),
+        code="broken-environment",
+        fixes=(
+            Fix(tr("see what is wrong with it"), f"gpuenv doctor {word}"),
+            Fix(tr("recreate it"), f"gpuenv create {word} --force"),
+        ),
+    )

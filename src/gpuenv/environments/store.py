@@ -16,6 +16,7 @@ from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.on_disk.directories import is_full, restrict_directory
 from gpuenv.on_disk.names import LONGEST, problem_of_name, problem_of_path, shown_name
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
+from gpuenv.on_disk.replace import replace_file
 
 BY_PATH = "./NAME"
 _LONGEST_PART, _LONGEST_PATH = 255, 4095  # bytes, on all that gpuenv runs on
@@ -114,7 +115,7 @@ def _better_name(name: str) -> str | None:
 
 
 def make_directory(path: Path) -> Path:
-    """Make a directory in the store for what is nobody else's; raise UsageError where that can't be done."""
+    """Make a private directory of the store; raise UsageError where that can't be done."""
     try:
         make_private_folder(path)
     except OSError as error:
@@ -138,6 +139,15 @@ def make_own_directory(path: Path) -> Path:
             fixes=(Fix(tr("set GPUENV_DATA_DIR to a directory of your own")),),
         )
     return path
+
+
+def write_own_file(file: Path, text: str) -> None:
+    """Write a file that only this user may read or replace; raise UsageError where that can't be done."""
+    make_own_directory(file.parent)
+    try:
+        replace_file(file, text, mode=0o600)
+    except OSError as error:
+        raise unwritable(file.parent, error) from None
 
 
 def unwritable(path: Path, error: OSError) -> GpuenvError:

@@ -1,4 +1,4 @@
-"""Whose a folder is: what another user can change under gpuenv's hands is nothing to keep environments in."""
+"""Who owns a folder: environments are not kept where another user can change them."""
 
 from __future__ import annotations
 
@@ -42,12 +42,7 @@ def check_folder(folder: Path, variable: str, *, named: bool) -> None:
     if problem is None or not keeps_owners(there):
         return
     mode = f"{stat.filemode(state.st_mode)} {name_of(state.st_uid)}"
-    raise UsageError(
-        tr("`{path}` cannot be used: {problem}", path=there, problem=problem),
-        code="foreign-folder",
-        because=(Because(mode, str(there)),),
-        fixes=_ways_out(there, state.st_uid, variable, foreign=foreign),
-    )
+    raise _unusable(there, problem, mode, *_ways_out(there, state.st_uid, variable, foreign=foreign))
 
 
 def check_open_to_all(folder: Path) -> None:
@@ -56,16 +51,17 @@ def check_open_to_all(folder: Path) -> None:
         return
     state = folder.stat()
     if is_open_to_all(state) and keeps_owners(folder):
-        raise UsageError(
-            tr(
-                "`{path}` cannot be used: {problem}",
-                path=folder,
-                problem=tr("everyone may change its content"),
-            ),
-            code="foreign-folder",
-            because=(Because(stat.filemode(state.st_mode), str(folder)),),
-            fixes=(Fix(tr("choose a path in a directory that you own")),),
-        )
+        fix = Fix(tr("choose a path in a directory that you own"))
+        raise _unusable(folder, tr("everyone may change its content"), stat.filemode(state.st_mode), fix)
+
+
+def _unusable(folder: Path, problem: str, mode: str, *fixes: Fix) -> UsageError:
+    return UsageError(
+        tr("`{path}` cannot be used: {problem}", path=folder, problem=problem),
+        code="foreign-folder",
+        because=(Because(mode, str(folder)),),
+        fixes=fixes,
+    )
 
 
 def is_open_to_all(state: os.stat_result) -> bool:
