@@ -174,10 +174,10 @@ class _Planner:
         if not targets:
             return _Part(problems=problems)
         question, listed = self._question(targets, wanted)
-        machine_classes = equivalence_classes(self._members(targets, wanted), question)
+        classes = equivalence_classes(self._members(targets, wanted), question)
         resolver = GroupResolver.of(question)
-        parted = split(machine_classes, resolver)
-        made = [self._group(group, machine_classes, resolver, listed, wanted) for group in parted.groups]
+        parted = split(classes, resolver)
+        made = [self._group(group, classes, resolver, listed, wanted) for group in parted.groups]
         groups = tuple(
             FleetGroup(platform, numbers, replace(plan, machines=tuple(facts[number] for number in numbers)))
             for numbers, plan in made
@@ -187,13 +187,13 @@ class _Planner:
             if not isinstance(refused, Plan):
                 problems |= dict.fromkeys(numbers, refused)
         names = {number: machine.name for number, machine in machines.items()}
-        together = advise(PartedMachines(machine_classes, names, resolver, parted))
-        return _Part(groups, {**problems, **_why_unserved(machine_classes, parted, resolver)}, together)
+        together = advise(PartedMachines(classes, names, resolver, parted))
+        return _Part(groups, {**problems, **_why_unserved(classes, parted, resolver)}, together)
 
     def _group(
         self,
         group: Together,
-        machine_classes: tuple[MachineClass, ...],
+        classes: tuple[MachineClass, ...],
         resolver: GroupResolver,
         listed: PlanListings,
         wanted: PlanRequest,
@@ -202,7 +202,7 @@ class _Planner:
 
         A reason stands for the plan where no torch that works there goes with the user's other requirements.
         """
-        members = picked(machine_classes, group.mask)
+        members = picked(classes, group.mask)
         numbers = tuple(sorted(number for machine_class in members for number in machine_class.numbers))
         question = resolver.ask(members)
         if len(numbers) > len(members) == 1:  # texts speak of several machines
@@ -264,7 +264,7 @@ def _unlike(targets: tuple[Target, ...]) -> tuple[Target, ...]:
 
 
 def _why_unserved(
-    machine_classes: tuple[MachineClass, ...], parted: Split, resolver: GroupResolver
+    classes: tuple[MachineClass, ...], parted: Split, resolver: GroupResolver
 ) -> dict[int, str]:
     """Say why nothing works on some machines."""
     question = resolver.question
@@ -272,9 +272,8 @@ def _why_unserved(
         candidate for candidate in question.candidates if not request_rule.check(candidate, question.request)
     )
     problems: dict[int, str] = {}
-    for machine_class in picked(machine_classes, parted.unserved):
-        of_kind = replace(resolver.ask((machine_class,)), candidates=candidates)
-        rejected = tuple(decide(of_kind).rejected)
+    for machine_class in picked(classes, parted.unserved):
+        rejected = tuple(decide(replace(resolver.ask((machine_class,)), candidates=candidates)).rejected)
         reasons = explain_failures(rejected) if rejected else () if candidates else no_such_release(question)
         message = tr("none of the requested builds of torch runs on it")
         text = _in_short(message, tuple(reason.text for reason in reasons))

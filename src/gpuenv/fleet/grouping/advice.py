@@ -1,4 +1,4 @@
-"""What would make one group of several, or serve machines that are not: each was decided, and holds."""
+"""What would make one group of several, or serve machines that are not: each advice was resolved."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MOST_NAMES = 5
 
 @dataclass(frozen=True, slots=True)
 class PartedMachines:
-    """The machines of one platform: their kinds, their names by number, and how they are parted."""
+    """The machines of one platform: their classes, their names by number, and how they are split."""
 
-    kinds: tuple[MachineClass, ...]
+    classes: tuple[MachineClass, ...]
     names: Mapping[int, str]
     resolver: GroupResolver
     split: Split
 
     def named(self, mask: int) -> tuple[str, ...]:
-        """The names of the machines of some kinds, in the order of the files."""
-        return tuple(self.names[number] for number in _numbers(picked(self.kinds, mask)))
+        """The names of the machines of some classes, in the order of the files."""
+        return tuple(self.names[number] for number in _numbers(picked(self.classes, mask)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,12 @@ class _Update:
 
 def advise(fleet: PartedMachines) -> tuple[Advice, ...]:
     """Return what would make one group of the machines, and what would serve those that nothing works on."""
-    update = _update_for_one(fleet) if len(fleet.split.groups) > 1 else None
-    mended = update.numbers if update else ()
-    advices: list[Advice | None] = []
-    if len(fleet.split.groups) > 1:
-        advices = [
-            _say_update(update, fleet) if update else None,
-            _without_machines(fleet),
-            _without_gpu(fleet),
-        ]
-    return (*(advice for advice in advices if advice), *_serving(fleet, mended))
+    if len(fleet.split.groups) <= 1:
+        return tuple(_serving(fleet, ()))
+    update = _update_for_one(fleet)
+    updated = _say_update(update, fleet) if update else None
+    advices = (updated, _without_machines(fleet), _without_gpu(fleet))
+    return (*filter(None, advices), *_serving(fleet, update.numbers if update else ()))
 
 
 def listed(names: Iterable[str]) -> str:
@@ -75,23 +71,23 @@ def _build(solution: Solution) -> str:
 
 def _update_for_one(fleet: PartedMachines) -> _Update | None:
     """The least update of drivers that makes one group: of all the machines, else of those served now."""
-    everything = (1 << len(fleet.kinds)) - 1
+    everything = (1 << len(fleet.classes)) - 1
     wishes = dict.fromkeys((everything, everything & ~fleet.split.unserved))
-    tried = (_update(picked(fleet.kinds, wanted), fleet.resolver) for wanted in wishes)
+    tried = (_update(picked(fleet.classes, wanted), fleet.resolver) for wanted in wishes)
     return next((update for update in tried if update), None)
 
 
-def _update(machine_classes: tuple[MachineClass, ...], resolver: GroupResolver) -> _Update | None:
+def _update(classes: tuple[MachineClass, ...], resolver: GroupResolver) -> _Update | None:
     """The update of the fewest machines; of equally few the one that brings the newest torch."""
-    assumed = tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in machine_classes)
-    everything = (1 << len(machine_classes)) - 1
+    assumed = tuple(machine_class.changed(Target.with_driver_assumed) for machine_class in classes)
+    everything = (1 << len(classes)) - 1
     lacking = [
-        (candidate, everything & ~resolver.works.mask(candidate, machine_classes))
+        (candidate, everything & ~resolver.works.mask(candidate, classes))
         for candidate in sorted(resolver.question.candidates, key=_by_torch)
         if candidate.cuda and resolver.works.mask(candidate, assumed) == everything
     ]
-    lacking.sort(key=lambda item: len(_numbers(picked(machine_classes, item[1]))))
-    tried = (_tried(candidate, mask, machine_classes, resolver) for candidate, mask in lacking[:_MOST_TRIES])
+    lacking.sort(key=lambda item: len(_numbers(picked(classes, item[1]))))
+    tried = (_tried(candidate, mask, classes, resolver) for candidate, mask in lacking[:_MOST_TRIES])
     return next((update for update in tried if update), None)
 
 
@@ -101,10 +97,10 @@ def _by_torch(candidate: Candidate) -> tuple[object, ...]:
 
 
 def _tried(
-    candidate: Candidate, mask: int, machine_classes: tuple[MachineClass, ...], resolver: GroupResolver
+    candidate: Candidate, mask: int, classes: tuple[MachineClass, ...], resolver: GroupResolver
 ) -> _Update | None:
     knowledge = resolver.question.knowledge
-    lacking = picked(machine_classes, mask)
+    lacking = picked(classes, mask)
     if not lacking or not all(machine_class.has_gpus for machine_class in lacking):
         return None
     as_if_new = resolver.best(
@@ -117,14 +113,14 @@ def _tried(
         machine_class.changed(lambda target: target.with_driver(floor, knowledge))
         if mask >> position & 1
         else machine_class
-        for position, machine_class in enumerate(machine_classes)
+        for position, machine_class in enumerate(classes)
     )
     solution = resolver.best(updated, (candidate,))
     return _Update(_numbers(lacking), floor, solution) if solution else None
 
 
-def _numbers(machine_classes: tuple[MachineClass, ...]) -> tuple[int, ...]:
-    return tuple(sorted(number for machine_class in machine_classes for number in machine_class.numbers))
+def _numbers(classes: tuple[MachineClass, ...]) -> tuple[int, ...]:
+    return tuple(sorted(number for machine_class in classes for number in machine_class.numbers))
 
 
 def _say_update(update: _Update, fleet: PartedMachines) -> Advice:
@@ -144,7 +140,7 @@ def _needs_driver(floor: DriverVersion, names: tuple[str, ...]) -> str:
 
 def _without_machines(fleet: PartedMachines) -> Advice | None:
     """Name the fewest machines to leave out, where those that stay are more."""
-    served = ((1 << len(fleet.kinds)) - 1) & ~fleet.split.unserved
+    served = ((1 << len(fleet.classes)) - 1) & ~fleet.split.unserved
     largest = max(fleet.split.possible, key=lambda group: len(fleet.named(group.mask)))
     out = fleet.named(served & ~largest.mask)
     if len(out) >= len(fleet.named(largest.mask)):
@@ -158,15 +154,15 @@ def _without_machines(fleet: PartedMachines) -> Advice | None:
 
 
 def _without_gpu(fleet: PartedMachines) -> Advice | None:
-    """Name a kind of GPU to leave out of machines that have others, where that makes one group."""
-    tried = (_try_without(capability, fleet) for capability in _beside_others(fleet.kinds))
+    """Name a model of GPU to leave out of machines that have others, where that makes one group."""
+    tried = (_try_without(capability, fleet) for capability in _beside_others(fleet.classes))
     results = [item for item in tried if item]
     return min(results, key=lambda item: item[0])[1] if results else None
 
 
-def _beside_others(machine_classes: tuple[MachineClass, ...]) -> tuple[ComputeCapability, ...]:
+def _beside_others(classes: tuple[MachineClass, ...]) -> tuple[ComputeCapability, ...]:
     """The compute capabilities of GPUs in machines of unlike ones."""
-    mixed = (machine_class for machine_class in machine_classes if len(_capabilities(machine_class)) > 1)
+    mixed = (machine_class for machine_class in classes if len(_capabilities(machine_class)) > 1)
     return tuple(
         sorted({capability for machine_class in mixed for capability in _capabilities(machine_class)})
     )
@@ -177,20 +173,20 @@ def _capabilities(machine_class: MachineClass) -> set[ComputeCapability]:
 
 
 def _try_without(capability: ComputeCapability, fleet: PartedMachines) -> tuple[int, Advice] | None:
-    """Leave a kind of GPU out: machines that have no other leave with it, unlike those that have."""
+    """Leave a model of GPU out: machines that have no other are left out with it."""
     relevant = [
         position
-        for position, machine_class in enumerate(fleet.kinds)
+        for position, machine_class in enumerate(fleet.classes)
         if not fleet.split.unserved >> position & 1
         or _without(machine_class, capability) not in (machine_class, None)
     ]
-    left = {position: _without(fleet.kinds[position], capability) for position in relevant}
+    left = {position: _without(fleet.classes[position], capability) for position in relevant}
     stay = tuple(machine_class for machine_class in left.values() if machine_class)
     solution = _one_for_all(stay, fleet)
     changed = sum(
         1 << position
         for position, machine_class in left.items()
-        if machine_class and machine_class != fleet.kinds[position]
+        if machine_class and machine_class != fleet.classes[position]
     )
     if solution is None or not changed:
         return None
@@ -201,26 +197,26 @@ def _try_without(capability: ComputeCapability, fleet: PartedMachines) -> tuple[
 
 
 def _without(machine_class: MachineClass, capability: ComputeCapability) -> MachineClass | None:
-    """The kind without such GPUs; None where it has no others, itself where it has none."""
+    """The class without such GPUs; None where it has no others, itself where it has none."""
     kept = tuple(gpu for gpu in machine_class.target.gpus if gpu.capability != capability)
     if len(kept) == len(machine_class.target.gpus):
         return machine_class
     return machine_class.changed(lambda target: target.only(kept)) if kept else None
 
 
-def _one_for_all(machine_classes: tuple[MachineClass, ...], fleet: PartedMachines) -> Solution | None:
+def _one_for_all(classes: tuple[MachineClass, ...], fleet: PartedMachines) -> Solution | None:
     """The newest torch that works on all of these."""
-    everything = (1 << len(machine_classes)) - 1
+    everything = (1 << len(classes)) - 1
     candidates = [
         candidate
         for candidate in fleet.resolver.question.candidates
-        if fleet.resolver.works.mask(candidate, machine_classes) == everything
+        if fleet.resolver.works.mask(candidate, classes) == everything
     ]
     tried = (
-        fleet.resolver.best(machine_classes, (candidate,))
+        fleet.resolver.best(classes, (candidate,))
         for candidate in sorted(candidates, key=_by_torch)[:_MOST_TRIES]
     )
-    return next((solution for solution in tried if solution), None) if machine_classes else None
+    return next((solution for solution in tried if solution), None) if classes else None
 
 
 def _say_without(
@@ -230,7 +226,7 @@ def _say_without(
     gone: tuple[str, ...],
     solution: Solution,
 ) -> Advice:
-    gpus = (gpu for machine_class in picked(fleet.kinds, changed) for gpu in machine_class.target.gpus)
+    gpus = (gpu for machine_class in picked(fleet.classes, changed) for gpu in machine_class.target.gpus)
     facts = {
         "gpu": next(gpu.label for gpu in gpus if gpu.capability == capability),
         "machines": listed(fleet.named(changed)),
@@ -258,9 +254,9 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
     Those `mended` are left out: what was said before would serve them.
     """
     floors: dict[DriverVersion, int] = {}
-    unserved = [bit for bit in bits(fleet.split.unserved) if not {*fleet.kinds[bit].numbers} & {*mended}]
+    unserved = [bit for bit in bits(fleet.split.unserved) if not {*fleet.classes[bit].numbers} & {*mended}]
     for position in unserved[:_MOST_TRIES]:
-        update = _update((fleet.kinds[position],), fleet.resolver)
+        update = _update((fleet.classes[position],), fleet.resolver)
         if update:
             floors[update.floor] = floors.get(update.floor, 0) | 1 << position
         else:
@@ -275,7 +271,7 @@ def _serving(fleet: PartedMachines, mended: tuple[int, ...]) -> Iterator[Advice]
 
 def _parted(position: int, fleet: PartedMachines) -> Iterator[Advice]:
     """Name the GPU without which a machine can be served."""
-    machine_class = fleet.kinds[position]
+    machine_class = fleet.classes[position]
     for capability in sorted(_capabilities(machine_class)) if len(_capabilities(machine_class)) > 1 else ():
         rest = _without(machine_class, capability)
         solution = _one_for_all((rest,), fleet) if rest else None

@@ -67,38 +67,37 @@ class Compatibility:
         self._numbers: dict[Hashable, int] = {}
         self._parts: dict[int, tuple[tuple[MachineClass, ...], tuple[_Part, ...]]] = {}
 
-    def mask(self, candidate: Candidate, machine_classes: tuple[MachineClass, ...]) -> int:
+    def mask(self, candidate: Candidate, classes: tuple[MachineClass, ...]) -> int:
         """Return the classes that a build works on, as bits; a CUDA build needs one with a GPU."""
         if requested.check(candidate, self._request) or not candidate.variant.is_known:
             return 0
-        mask = (1 << len(machine_classes)) - 1
-        for part in self._parts_of(machine_classes):
+        mask = (1 << len(classes)) - 1
+        for part in self._parts_of(classes):
             if mask & part.mask and not self._passes(part, candidate):
                 mask &= ~part.mask
-        return mask if self.is_looked_for(candidate, picked(machine_classes, mask)) else 0
+        return mask if self.is_looked_for(candidate, picked(classes, mask)) else 0
 
-    def is_looked_for(self, candidate: Candidate, machine_classes: tuple[MachineClass, ...]) -> bool:
+    def is_looked_for(self, candidate: Candidate, classes: tuple[MachineClass, ...]) -> bool:
         """Whether one of the classes needs such a build: a CUDA build is for machines with GPUs."""
         return any(
-            requested.in_question(candidate, self._request, machine_class.target)
-            for machine_class in machine_classes
+            requested.in_question(candidate, self._request, machine_class.target) for machine_class in classes
         )
 
-    def _parts_of(self, machine_classes: tuple[MachineClass, ...]) -> tuple[_Part, ...]:
+    def _parts_of(self, classes: tuple[MachineClass, ...]) -> tuple[_Part, ...]:
         """The classes as each rule sees them; kept with them, as their identity is the key."""
-        if id(machine_classes) not in self._parts:
-            parts = (part for rule in _READ for part in self._seen_by(rule, machine_classes))
-            self._parts[id(machine_classes)] = machine_classes, tuple(parts)
-        return self._parts[id(machine_classes)][1]
+        if id(classes) not in self._parts:
+            parts = (part for rule in _READ for part in self._seen_by(rule, classes))
+            self._parts[id(classes)] = classes, tuple(parts)
+        return self._parts[id(classes)][1]
 
-    def _seen_by(self, rule: str, machine_classes: tuple[MachineClass, ...]) -> Iterator[_Part]:
+    def _seen_by(self, rule: str, classes: tuple[MachineClass, ...]) -> Iterator[_Part]:
         places: dict[Hashable, list[int]] = {}
-        for position, machine_class in enumerate(machine_classes):
+        for position, machine_class in enumerate(classes):
             places.setdefault(_READ[rule](machine_class), []).append(position)
         for read, alike in places.items():
-            hashable = _capabilities(machine_classes[alike[0]]) if rule == "kernels" else read
+            hashable = _capabilities(classes[alike[0]]) if rule == "kernels" else read
             number = self._numbers.setdefault((rule, hashable), len(self._numbers))
-            yield _Part(rule, number, sum(1 << offset for offset in alike), machine_classes[alike[0]])
+            yield _Part(rule, number, sum(1 << offset for offset in alike), classes[alike[0]])
 
     def _passes(self, part: _Part, candidate: Candidate) -> bool:
         key: Hashable = (part.number, id(candidate))
@@ -141,9 +140,9 @@ class GroupResolver:
         """Start from the input for one machine of the platform."""
         return cls(question, Compatibility(question.request, question.knowledge), {})
 
-    def ask(self, machine_classes: tuple[MachineClass, ...]) -> ResolutionInput:
+    def ask(self, classes: tuple[MachineClass, ...]) -> ResolutionInput:
         """Return the input whose solutions work on all the classes."""
-        question, target = self.question, joint_target(machine_classes)
+        question, target = self.question, joint_target(classes)
         apart = {(machine.system.libc, machine.system.libc_version): machine for machine in target.machines}
         systems = frozenset(apart)
         if systems not in self._companions:
@@ -151,17 +150,15 @@ class GroupResolver:
             self._companions[systems] = collect_companions(
                 question.listings, one_of_each, question.request.bound
             )
-        pythons = shared_pythons(tuple(machine_class.pythons for machine_class in machine_classes))
+        pythons = shared_pythons(tuple(machine_class.pythons for machine_class in classes))
         return replace(question, target=target, pythons=pythons, available=self._companions[systems])
 
-    def holds(self, machine_classes: tuple[MachineClass, ...], candidate: Candidate) -> bool:
+    def holds(self, classes: tuple[MachineClass, ...], candidate: Candidate) -> bool:
         """Whether a build works on all the classes, also where they do not need its variant."""
-        question = self.ask(machine_classes)
+        question = self.ask(classes)
         request = replace(question.request, variant=candidate.variant)
         return bool(decide(replace(question, request=request, candidates=(candidate,))).choices)
 
-    def best(
-        self, machine_classes: tuple[MachineClass, ...], candidates: tuple[Candidate, ...]
-    ) -> Solution | None:
+    def best(self, classes: tuple[MachineClass, ...], candidates: tuple[Candidate, ...]) -> Solution | None:
         """Return the best solution of some builds that works on all the classes."""
-        return next(iter(decide(replace(self.ask(machine_classes), candidates=candidates)).choices), None)
+        return next(iter(decide(replace(self.ask(classes), candidates=candidates)).choices), None)

@@ -1,4 +1,4 @@
-"""Many machines folded into the few kinds that the rules can tell apart."""
+"""Equivalence classes of machines: those that the rules cannot tell apart."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ class MachineClass:
         return bool(self.target.gpus)
 
     def changed(self, change: Callable[[Target], Target]) -> MachineClass:
-        """Return the kind as if its machines were others."""
+        """Return the class as if its machines were others."""
         return replace(self, target=change(self.target))
 
 
 def equivalence_classes(members: tuple[Member, ...], question: ResolutionInput) -> tuple[MachineClass, ...]:
-    """Return the kinds of the machines, in the order in which they first appear; all of one platform."""
+    """Return the classes of the machines, in the order in which they first appear; all of one platform."""
     telling = _Telling.of(question)
     alike: dict[object, list[Member]] = {}
     for member in members:
         alike.setdefault(telling.key(member), []).append(member)
-    return tuple(_kind(group, telling.gpus) for group in alike.values())
+    return tuple(_class_of(group, telling.gpus) for group in alike.values())
 
 
-def _kind(members: list[Member], most_gpus: int) -> MachineClass:
+def _class_of(members: list[Member], most_gpus: int) -> MachineClass:
     first = members[0].target
     pythons = shared_pythons(tuple(member.pythons for member in members))
     numbers = tuple(member.number for member in members)
@@ -139,15 +139,15 @@ def _shared(offers: list[PythonOffer]) -> PythonOffer:
     )
 
 
-def joint_target(machine_classes: tuple[MachineClass, ...]) -> Target:
-    """Return what a build must work on to work on all the kinds."""
+def joint_target(classes: tuple[MachineClass, ...]) -> Target:
+    """Return what a build must work on to work on all the classes."""
     return Target(
-        tuple(machine for machine_class in machine_classes for machine in machine_class.target.machines),
-        tuple(gpu for machine_class in machine_classes for gpu in machine_class.target.gpus),
-        machine_classes[0].target.platform,
+        tuple(machine for machine_class in classes for machine in machine_class.target.machines),
+        tuple(gpu for machine_class in classes for gpu in machine_class.target.gpus),
+        classes[0].target.platform,
     )
 
 
-def picked(machine_classes: tuple[MachineClass, ...], mask: int) -> tuple[MachineClass, ...]:
-    """Return the kinds whose bits are set."""
-    return tuple(machine_classes[bit] for bit in bits(mask))
+def picked(classes: tuple[MachineClass, ...], mask: int) -> tuple[MachineClass, ...]:
+    """Return the classes whose bits are set."""
+    return tuple(classes[bit] for bit in bits(mask))
