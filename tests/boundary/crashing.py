@@ -77,9 +77,9 @@ def look(scenario: str, environ: dict[str, str]) -> set[str]:
     environments = list_all(environ)
     assert list_interrupted(environ) == ()
     kept = list((data / "envs").iterdir()) if (data / "envs").exists() else []
-    assert kept == [environment.place.path for environment in environments], (kept, environments)
+    assert kept == [environment.paths.path for environment in environments], (kept, environments)
     assert not (data / "journals").exists() or not list((data / "journals").glob("[!.]*"))
-    return {(environment.place.path / "generation").read_text() for environment in environments}
+    return {(environment.paths.path / "generation").read_text() for environment in environments}
 
 
 ALLOWED = {

@@ -54,7 +54,7 @@ def make(environ: dict[str, str], name: str, kernels: Path) -> None:
 
 def check_whole(root: Path, name: str, environ: dict[str, str]) -> None:
     """All that names a path names this one, and nothing that was under way is left."""
-    environment = existing(name, environ).place
+    environment = existing(name, environ).paths
     assert environment.path == root
     for program in ("tool", "other"):
         assert (root / "bin" / program).read_text() == f"#!{root}/bin/python\n", (root, program)
@@ -102,7 +102,7 @@ def attempt(root: Path, scenario: str, number: int) -> bool:
     for name in (old, new):
         mend(find_place(name, environ))
     assert list_interrupted(environ) == ()
-    paths = {environment.place.name: environment.place.path for environment in list_all(environ)}
+    paths = {environment.paths.name: environment.paths.path for environment in list_all(environ)}
     both, last = {old, new}, {old, new} if scenario == "clone" else {new}
     assert set(paths) in ({old}, last), (number, paths)
     beside = find_place(old, environ).path.parent

@@ -74,8 +74,8 @@ def test_a_name_leads_to_the_folder_of_the_conda_tool(tmp_path: Path, environ: d
     made_by_gpuenv(home / "paper", "paper", environ)
     environment = find_environment("paper", environ)
     assert environment is not None
-    assert (environment.place.name, environment.place.path) == ("paper", home / "paper")
-    assert [list_environment.place.name for list_environment in list_environments(find_store(environ))] == [
+    assert (environment.paths.name, environment.paths.path) == ("paper", home / "paper")
+    assert [list_environment.paths.name for list_environment in list_environments(find_store(environ))] == [
         "paper"
     ]
     assert foreign("paper", environ, tmp_path) is None

@@ -242,7 +242,7 @@ def test_an_environment_at_a_path_is_listed_and_removed(
 ) -> None:
     target = tmp_path / "work" / "env"
     make(str(target))
-    assert [environment.place.path for environment in list_all(environ)] == [target]
+    assert [environment.paths.path for environment in list_all(environ)] == [target]
     remove(str(target), environ)
     assert list_all(environ) == ()
     assert list((tmp_path / "work").iterdir()) == []

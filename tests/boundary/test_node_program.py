@@ -282,7 +282,7 @@ def test_check_changes_nothing(node: Node, wheels: Path) -> None:
 def test_a_path_is_a_place_as_well(node: Node, wheels: Path, tmp_path: Path) -> None:
     request = {**wanted(wheels, "tinydep==1.0"), "target": str(tmp_path / "work" / "env")}
     assert node.run("create", request)["environment"] == str(tmp_path / "work" / "env")
-    assert [environment.place.path for environment in list_all(node.environ)] == [tmp_path / "work" / "env"]
+    assert [environment.paths.path for environment in list_all(node.environ)] == [tmp_path / "work" / "env"]
 
 
 @pytest.mark.parametrize("step", ["venv", "install"])

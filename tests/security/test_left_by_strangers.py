@@ -198,8 +198,8 @@ def test_what_is_planted_in_an_environment_is_no_change_of_ours(
     plant(place, outside, folder)
     before, inside = state(outside), state(place.path)
     assert list_interrupted(environ) == ()
-    assert [environment.place.name for environment in list_all(environ)] == ["paper"]
-    assert existing("paper", environ).place.path == place.path
+    assert [environment.paths.name for environment in list_all(environ)] == ["paper"]
+    assert existing("paper", environ).paths.path == place.path
     assert not apply.is_half_done(place)
     assert not mend(place)
     assert state(place.path) == inside

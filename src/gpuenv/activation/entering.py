@@ -66,7 +66,7 @@ def find_entry(name: str, environ: Mapping[str, str]) -> EnteredEnvironment:
     if path is not None:
         return EnteredEnvironment(name, path, None)
     environment = existing(name, environ)
-    root = environment.place.path
+    root = environment.paths.path
     if not any((root / python).exists() for python in _PYTHONS):
         raise python_missing(name, root / _PYTHONS[0])
     if os.pathsep in str(root):

@@ -83,14 +83,14 @@ def installer_of(opened: Opened) -> str:
 
 def change_steps(planned: PlannedChange, provision: Provision | None = None) -> tuple[Step, ...]:
     """Return the commands that make the change: the very versions that were shown, and nothing with them."""
-    provision = provision or Provision(planned.wish.sources)
+    provision = provision or Provision(planned.request.sources)
     checked = provision.checked
-    opened, wish = planned.opened, planned.wish
+    opened, request = planned.opened, planned.request
     python, is_pip = str(opened.python), installer_of(opened) == "pip"
     out = tuple(change.name for change in planned.changes if change.after is None)
     first = provision.named | (checked.names if checked else frozenset[str]())
     come = tuple(
-        exact(change, wish)
+        exact(change, request)
         for change in planned.changes
         if change.after is not None and change.name not in first
     )
@@ -138,7 +138,7 @@ def _install(
         tuple(change.name for change in changes if change.after and change.before) if planned.moved else again
     )
     options = tuple(word for name in anew for word in ("--reinstall-package", name))
-    offline = ("--offline",) if planned.wish.offline else ()
+    offline = ("--offline",) if planned.request.offline else ()
     head = ("uv", "pip", "install", "--python", python, "--no-deps", *offline, *options)
     return (*head, *come, *uv.source_options(sources))
 
@@ -149,7 +149,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
     Raises InstallFailed (everything is as before) and UsageError (busy, or changed meanwhile).
     """
     opened = planned.opened
-    environment = opened.place
+    environment = opened.paths
     with locked(environment, wait_s=how.wait_s, tell=how.tell) as descriptors, telling_os_errors(environment):
         apply.recover(environment)
         _check_unchanged(opened)
@@ -162,7 +162,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
         log = how.log or new_log(environment)
         module = get_manager(installer_of(opened))
         running = StepEnvironment(
-            environ=lifted(module.environment(environ, planned.wish.sources), environment.path),
+            environ=lifted(module.environment(environ, planned.request.sources), environment.path),
             log=log,
             executables=module.executables(),
             show=how.show,
@@ -188,9 +188,9 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
 
 
 def _check_unchanged(opened: Opened) -> None:
-    if replace(opened, installed=read_installed(opened.place.path)).versions != opened.versions:
+    if replace(opened, installed=read_installed(opened.paths.path)).versions != opened.versions:
         raise UsageError(
-            tr("`{name}` has changed since this was planned", name=opened.place.name),
+            tr("`{name}` has changed since this was planned", name=opened.paths.name),
             code="environment-changed",
             fixes=(Fix(tr("run the command again")),),
         )
@@ -198,7 +198,7 @@ def _check_unchanged(opened: Opened) -> None:
 
 def _check(planned: PlannedChange, variant: str | None, log: Path) -> None:
     """Raise InstallFailed unless what is installed differs just by the changes that were shown."""
-    root = planned.opened.place.path
+    root = planned.opened.paths.path
     wanted = planned.opened.versions
     for change in planned.changes:
         if change.after is None:

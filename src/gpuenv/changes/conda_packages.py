@@ -42,7 +42,7 @@ def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
                 "{requirements} is managed by conda in `{name}`; gpuenv installs only packages from PyPI "
                 "there",
                 requirements=shown(refused),
-                name=opened.place.name,
+                name=opened.paths.name,
             ),
             code="condas-package",
             fixes=(
@@ -73,7 +73,7 @@ def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
 
 def _call(opened: Opened, verb: str) -> str:
     tool = opened.record.manager if opened.record.manager != "rattler" else "micromamba"
-    return f"{shlex.quote(tool)} {verb} -p {shlex.quote(str(opened.place.path))}"
+    return f"{shlex.quote(tool)} {verb} -p {shlex.quote(str(opened.paths.path))}"
 
 
 def needs_another_torch(new: tuple[Requirement, ...], because: tuple[Because, ...]) -> UsageError:

@@ -81,7 +81,7 @@ def _held(
     if contradicted:
         return Conflict(contradicted)
     requirements = {**opened.requirements, **named(new)}
-    wish = ChangeRequest(
+    request = ChangeRequest(
         pins=held_pins(opened, special),
         requirements={name: str(requirement) for name, requirement in requirements.items()},
         sources=sources_of(opened, options, environ),
@@ -95,39 +95,39 @@ def _held(
     for _ in range(_ROUNDS):
         if wanted:
             try:
-                wish = _with_builds(opened, wish, tuple(wanted.values()), options, environ)
+                request = _with_builds(opened, request, tuple(wanted.values()), options, environ)
             except Unsatisfiable as error:
                 return Conflict((Because(error.message, "gpuenv plan"), *error.because))
-        changes, warnings = _decided(opened, wish, new, environ)
+        changes, warnings = _decided(opened, request, new, environ)
         if isinstance(changes, Unresolvable):
             return Conflict(because_of(changes), torch=concerns_torch(changes))
         brought = {change.name for change in changes if change.after and change.name in special} - set(
-            wish.pins
+            request.pins
         )
         if not brought:
-            return PlannedChange(opened, wish, changes, _asked_from_now_on(opened, new), warnings=warnings)
+            return PlannedChange(opened, request, changes, _asked_from_now_on(opened, new), warnings=warnings)
         wanted |= {name: Requirement(name) for name in brought}
     raise AssertionError(wanted)  # each round pins what the last has brought
 
 
 def _decided(
-    opened: Opened, wish: ChangeRequest, new: tuple[Requirement, ...], environ: Mapping[str, str]
+    opened: Opened, request: ChangeRequest, new: tuple[Requirement, ...], environ: Mapping[str, str]
 ) -> tuple[tuple[PackageChange, ...] | Unresolvable, tuple[PlanWarning, ...]]:
     """Return the changes; what is installed does not have to hold together where it never did."""
-    changes = decide_changes(opened, wish, environ)
+    changes = decide_changes(opened, request, environ)
     if not isinstance(changes, Unresolvable):
         return changes, ()
     fresh = named(new)
-    before = {name: text for name, text in wish.requirements.items() if name not in fresh}
-    pins = {name: pin for name, pin in wish.pins.items() if name in opened.versions}
-    baseline = decide_changes(opened, replace(wish, requirements=before, pins=pins), environ)
+    before = {name: text for name, text in request.requirements.items() if name not in fresh}
+    pins = {name: pin for name, pin in request.pins.items() if name in opened.versions}
+    baseline = decide_changes(opened, replace(request, requirements=before, pins=pins), environ)
     if not isinstance(baseline, Unresolvable):
         return changes, ()
     text = tr(
         "the installed packages already conflict; only the requested ones are kept compatible: {why}",
         why=baseline.message,
     )
-    return decide_changes(opened, wish, environ, narrow=True), (PlanWarning("contradictory", text),)
+    return decide_changes(opened, request, environ, narrow=True), (PlanWarning("contradictory", text),)
 
 
 def _contradicted(opened: Opened, new: tuple[Requirement, ...]) -> tuple[Because, ...]:
@@ -162,12 +162,12 @@ def concerns_torch(outcome: Unresolvable) -> bool:
 
 def _with_builds(
     opened: Opened,
-    wish: ChangeRequest,
+    request: ChangeRequest,
     wanted: tuple[Requirement, ...],
     options: ChangeOptions,
     environ: Mapping[str, str],
 ) -> ChangeRequest:
-    """Return the wish with the builds of these projects that were made for the torch that is there.
+    """Return the request with the builds of these projects that were made for the torch that is there.
 
     Raises Refused where there are none.
     """
@@ -175,7 +175,7 @@ def _with_builds(
         raise Unsatisfiable(tr("its torch is not known"), code="torch-unknown")
     stack = tuple(f"{name}=={Version(version).public}" for name, version in opened.stack.items())
     wanted_options = plan_options(opened, (*stack, *map(str, wanted)), options, cuda=opened.variant or "auto")
-    plan = make_plan(wanted_options, with_its_python(opened, environ), target=str(opened.place.path))
+    plan = make_plan(wanted_options, with_its_python(opened, environ), target=str(opened.paths.path))
     torch = plan.packages[0].version
     if torch != opened.stack.get("torch"):
         raise Unsatisfiable(
@@ -185,16 +185,16 @@ def _with_builds(
             ),
             code="other-torch",
         )  # fmt: skip
-    return _pinned(wish, plan, {canonicalize_name(requirement.name) for requirement in wanted})
+    return _pinned(request, plan, {canonicalize_name(requirement.name) for requirement in wanted})
 
 
-def _pinned(wish: ChangeRequest, plan: Plan, names: set[str]) -> ChangeRequest:
+def _pinned(request: ChangeRequest, plan: Plan, names: set[str]) -> ChangeRequest:
     pins = {canonicalize_name(Requirement(pin).name): pin for pin in plan.pins}
-    links = (*plan.sources.find_links, *wish.sources.find_links)
+    links = (*plan.sources.find_links, *request.sources.find_links)
     return replace(
-        wish,
-        pins={**wish.pins, **{name: pin for name, pin in pins.items() if name in names}},
-        sources=replace(wish.sources, find_links=tuple(dict.fromkeys(links))),
+        request,
+        pins={**request.pins, **{name: pin for name, pin in pins.items() if name in names}},
+        sources=replace(request.sources, find_links=tuple(dict.fromkeys(links))),
         plan=plan,
     )
 
@@ -202,7 +202,9 @@ def _pinned(wish: ChangeRequest, plan: Plan, names: set[str]) -> ChangeRequest:
 def _asked_from_now_on(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
     """Return what was asked for, with `new` in place of what was said of the same projects before."""
     fresh = named(new)
-    before = (text for text in opened.asked.requirements if not set(named((Requirement(text),))) & set(fresh))
+    before = (
+        text for text in opened.original.requirements if not set(named((Requirement(text),))) & set(fresh)
+    )
     return (*before, *map(str, new))
 
 
@@ -263,7 +265,7 @@ def _refused(opened: Opened, new: tuple[Requirement, ...], conflict: Conflict) -
         tr(
             "{requirements} is not compatible with what is installed in `{name}`",
             requirements=shown(new),
-            name=opened.place.name,
+            name=opened.paths.name,
         ),
         code="requirements-conflict",
         because=conflict.because,

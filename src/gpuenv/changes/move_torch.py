@@ -47,7 +47,7 @@ def move_torch(
     rest = replace(
         opened, installed=tuple(package for package in opened.installed if package.name not in superfluous)
     )
-    wish = ChangeRequest(
+    request = ChangeRequest(
         pins={**held_pins(rest, ()), **pins},
         requirements={name: text for name, text in named.items() if name not in pins},
         sources=plan.sources,
@@ -56,7 +56,7 @@ def move_torch(
         plan=plan,
         constraints=plan.constraints,
     )
-    changes = decide_changes(rest, wish, environ)
+    changes = decide_changes(rest, request, environ)
     if isinstance(changes, Unresolvable):
         raise Unsatisfiable(
             tr(
@@ -72,14 +72,14 @@ def move_torch(
                 Fix(tr("or create a second environment for it"), "gpuenv create NAME"),
             ),
         )
-    gone = _gone(opened, wish, superfluous, {change.name for change in changes}, environ)
+    gone = _gone(opened, request, superfluous, {change.name for change in changes}, environ)
     there = opened.versions
     out = tuple(PackageChange(name, there[name], None) for name in gone)
     changes = tuple(sorted((*changes, *out), key=lambda change: change.name))
     same = plan.packages[0].version == there.get("torch")
     return PlannedChange(
         opened,
-        wish,
+        request,
         changes,
         requested,
         moved=None if same and not changes else plan,
@@ -96,24 +96,28 @@ def plan_anew(
     named = {canonicalize_name(Requirement(text).name) for text in requirements}
     special = special_names(environ)
     there = tuple(name for name in opened.versions if name in special and name not in named)
-    wanted = plan_options(opened, (*requirements, *there), options, cuda=opened.asked.cuda)
-    return make_plan(wanted, with_its_python(opened, environ), target=str(opened.place.path))
+    wanted = plan_options(opened, (*requirements, *there), options, cuda=opened.original.cuda)
+    return make_plan(wanted, with_its_python(opened, environ), target=str(opened.paths.path))
 
 
 def _gone(
-    opened: Opened, wish: ChangeRequest, superfluous: set[str], coming: set[str], environ: Mapping[str, str]
+    opened: Opened,
+    request: ChangeRequest,
+    superfluous: set[str],
+    coming: set[str],
+    environ: Mapping[str, str],
 ) -> tuple[str, ...]:
     """Return what only the old torch needed: of CUDA's libraries there would be two sets otherwise."""
     candidates = superfluous - coming - set(opened.requirements)
     if not candidates:
         return ()
     question = CompileInput(
-        pins=wish.plan.pins if wish.plan else (),
-        requirements=tuple(wish.requirements.values()),
-        constraints=wish.constraints,
-        sources=wish.sources,
+        pins=request.plan.pins if request.plan else (),
+        requirements=tuple(request.requirements.values()),
+        constraints=request.constraints,
+        sources=request.sources,
         python=opened.minor,
-        offline=wish.offline,
+        offline=request.offline,
         interpreter=str(opened.python) or sys.executable,
     )
     try:

@@ -53,16 +53,16 @@ class ChangeOptions:
 class Opened:
     """An environment of gpuenv's as it is now; `asked` is what its record says it was asked for."""
 
-    place: EnvironmentPaths
+    paths: EnvironmentPaths
     record: Record
     python: Path
     installed: tuple[Installed, ...]
-    asked: OriginalRequest
+    original: OriginalRequest
 
     @property
     def word(self) -> str:
         """What a command line calls it, in whatever folder it is typed."""
-        return word_for(self.place)
+        return word_for(self.paths)
 
     @property
     def versions(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ class Opened:
     @property
     def variant(self) -> str | None:
         """The variant of its torch, as torch itself says."""
-        return torch_cuda(self.place.path) or self.record.planned("variant")
+        return torch_cuda(self.paths.path) or self.record.planned("variant")
 
     @property
     def stack(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ class Opened:
         """What was asked for and is still installed from an index, by normalized names."""
         direct = {package.name for package in self.installed if package.direct}
         there = self.versions
-        parsed = (parse_recorded(text) for text in self.asked.requirements)
+        parsed = (parse_recorded(text) for text in self.original.requirements)
         named = (
             (canonicalize_name(requirement.name), requirement)
             for requirement in parsed
@@ -122,7 +122,7 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
     Raises UsageError for an unknown or busy one, one whose Python is gone, and one with an unreadable record.
     """
     environment = existing_to_change(name, environ) if change else existing(name, environ)
-    paths, record = environment.place, environment.record
+    paths, record = environment.paths, environment.record
     system = "windows" if os.name == "nt" else "linux"
     find = conda_calls.environment_python if record.manager in CONDA_MANAGERS else environment_python
     python = Path(find(str(paths.path), system))
@@ -185,11 +185,11 @@ def plan_options(
         python=opened.minor,
         cuda=cuda,
         manager="uv",
-        mirrors=options.mirrors or opened.asked.mirrors,
-        find_links=(*options.find_links, *opened.asked.find_links),
+        mirrors=options.mirrors or opened.original.mirrors,
+        find_links=(*options.find_links, *opened.original.find_links),
         offline=options.offline,
         only_binary=options.only_binary,
-        devices=opened.asked.devices,
+        devices=opened.original.devices,
         program=("gpuenv", "plan"),
     )
 
@@ -213,11 +213,11 @@ def _sources_of(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     it does not say, the configuration does.
     """
     check_wheelhouses(options.find_links)
-    links = (*options.find_links, *opened.asked.find_links)
+    links = (*options.find_links, *opened.original.find_links)
     recorded = opened.record.plan.get("sources")
     if options.mirrors or not isinstance(recorded, dict):
         plan_options = PlanOptions(
-            mirrors=options.mirrors or opened.asked.mirrors, find_links=links, offline=options.offline
+            mirrors=options.mirrors or opened.original.mirrors, find_links=links, offline=options.offline
         )
         return _configured(configuration_for(plan_options, environ))
     configuration = read_installer_configuration(environ)

@@ -132,19 +132,19 @@ def hold_changes(
     planned: PlannedChange, checked: CheckedStack | None, environ: Mapping[str, str]
 ) -> tuple[HeldFiles, frozenset[str]] | None:
     """Return the files of a change that come from an index, by hash, and their names."""
-    wish = planned.wish
-    if installer_of(planned.opened) != pip.NAME or wish.sources.no_index or wish.offline:
+    request = planned.request
+    if installer_of(planned.opened) != pip.NAME or request.sources.no_index or request.offline:
         return None
-    pooling = pools(pip.NAME, wish.sources)
-    if not pooling and pip_chooses_by_own_rules(environ, planned.opened.place.path):
+    pooling = pools(pip.NAME, request.sources)
+    if not pooling and pip_chooses_by_own_rules(environ, planned.opened.paths.path):
         return None
     first = checked.names if checked else frozenset[str]()
-    texts = {change.name: exact(change, wish) for change in planned.changes if change.after}
+    texts = {change.name: exact(change, request) for change in planned.changes if change.after}
     by_name = {name for name, text in texts.items() if "@" not in text and name not in first}
     files = tuple(file for file in planned.files if canonicalize_name(file.name) in by_name)
     if not pooling:  # the others come by their versions
         files = tuple(file for file in files if plain_digest(file.sha256))
-    lines = tuple(lines_of(files, environ, wish.sources.access, fetching=pooling))
+    lines = tuple(lines_of(files, environ, request.sources.access, fetching=pooling))
     if len(lines) != len(files) or not lines:
         return None
     held = HeldFiles(str(keep_hashes("".join(lines), environ)), complete=len(files) == len(by_name))

@@ -48,9 +48,9 @@ class PlannedChange:
     """A change that was decided. `moved` is the plan of another torch, where it is one."""
 
     opened: Opened
-    wish: ChangeRequest
+    request: ChangeRequest
     changes: tuple[PackageChange, ...]
-    asked: tuple[str, ...]  # what the environment is asked for from now on
+    requested: tuple[str, ...]  # what the environment is asked for from now on
     files: tuple[ResolvedFile, ...] = ()
     moved: Plan | None = None
     warnings: tuple[PlanWarning, ...] = ()
@@ -85,19 +85,19 @@ def _exactly(package: Installed) -> str:
 
 
 def decide_changes(
-    opened: Opened, wish: ChangeRequest, environ: Mapping[str, str], *, narrow: bool = False
+    opened: Opened, request: ChangeRequest, environ: Mapping[str, str], *, narrow: bool = False
 ) -> tuple[PackageChange, ...] | Unresolvable:
     """Return what the request changes; `narrow` ignores installed packages that nobody asked for."""
     there = {} if narrow else {package.name: package.name for package in opened.installed}
-    texts = {**there, **wish.requirements, **wish.pins}
+    texts = {**there, **request.requirements, **request.pins}
     question = ChangeQuestion(
         python=str(opened.python),
         requirements=tuple(texts[name] for name in sorted(texts)),
-        constraints=(*opened.constraints, *wish.constraints),
-        sources=wish.sources,
-        offline=wish.offline,
-        upgrade=wish.upgrade,
-        again=_unseen(opened, wish.pins),
+        constraints=(*opened.constraints, *request.constraints),
+        sources=request.sources,
+        offline=request.offline,
+        upgrade=request.upgrade,
+        again=_unseen(opened, request.pins),
     )
     return ask_changes(question, environ)
 
@@ -116,7 +116,7 @@ def _unseen(opened: Opened, pins: dict[str, str]) -> tuple[str, ...]:
 
 def with_files(planned: PlannedChange, environ: Mapping[str, str]) -> PlannedChange:
     """Return the change with the URLs, hashes and sizes of its files, as far as indexes tell them."""
-    coming = tuple(exact(change, planned.wish) for change in planned.changes if change.after)
+    coming = tuple(exact(change, planned.request) for change in planned.changes if change.after)
     if not coming:
         return planned
     files = _looked_up(planned, coming, environ)
@@ -132,14 +132,14 @@ def with_files(planned: PlannedChange, environ: Mapping[str, str]) -> PlannedCha
 def _looked_up(
     planned: PlannedChange, coming: tuple[str, ...], environ: Mapping[str, str]
 ) -> tuple[ResolvedFile, ...]:
-    wish = planned.wish
+    request = planned.request
     question = CompileInput(
         pins=coming,
         requirements=(),
         constraints=(),
-        sources=wish.sources,
+        sources=request.sources,
         python=planned.opened.minor,
-        offline=wish.offline,
+        offline=request.offline,
         interpreter=str(planned.opened.python) or sys.executable,
         no_deps=True,
     )
@@ -149,19 +149,19 @@ def _looked_up(
         return ()
     files = resolved.files if isinstance(resolved, Resolved) else ()
     unknown = tuple(file.url for file in files if file.size is None and file.url and is_remote(file.url))
-    if not unknown or wish.offline:
+    if not unknown or request.offline:
         return files
-    with HttpClient(environ, access=wish.sources.access) as client:
+    with HttpClient(environ, access=request.sources.access) as client:
         sizes = dict(zip(unknown, fetch_sizes(client, unknown), strict=True))
     return tuple(replace(file, size=file.size or sizes.get(file.url or "")) for file in files)
 
 
-def exact(change: PackageChange, wish: ChangeRequest) -> str:
+def exact(change: PackageChange, request: ChangeRequest) -> str:
     """Return the requirement that is installed for a change: its pin, its address, or its version."""
-    pin = wish.pins.get(change.name)
+    pin = request.pins.get(change.name)
     if pin is not None:
         return pin
-    requested = wish.requirements.get(change.name)
+    requested = request.requirements.get(change.name)
     if requested is not None and Requirement(requested).url:
         return requested
     return f"{change.name} @ {change.url}" if change.url else f"{change.name}=={change.after}"
@@ -181,8 +181,8 @@ def changed_plan(planned: PlannedChange, base: dict[str, Any]) -> dict[str, Any]
     pins = _pins_after(planned, base)
     stack = [row for name in pins for row in (*kept, *new) if row.get("name") == name]
     others = [row for row in (*kept, *new) if row.get("name") not in pins]
-    named = ((canonicalize_name(Requirement(text).name), text) for text in planned.asked)
-    asked = asdict(replace(planned.opened.asked, requirements=planned.asked))
+    named = ((canonicalize_name(Requirement(text).name), text) for text in planned.requested)
+    asked = asdict(replace(planned.opened.original, requirements=planned.requested))
     return {
         **base,
         "packages": [*stack, *others],
@@ -204,7 +204,7 @@ def _pins_after(planned: PlannedChange, base: dict[str, Any]) -> dict[str, str]:
     before = {canonicalize_name(Requirement(pin).name): pin for pin in requirements_of(base.get("pins"))}
     come = {change.name for change in planned.changes if change.after}
     gone = {change.name for change in planned.changes if change.after is None}
-    planned_pins = planned.wish.plan.pins if planned.wish.plan else ()
+    planned_pins = planned.request.plan.pins if planned.request.plan else ()
     new = {canonicalize_name(Requirement(pin).name): pin for pin in planned_pins}
     pins = {**before, **{name: pin for name, pin in new.items() if name in come}}
     ordered = sorted(pins, key=lambda name: STACK.index(name) if name in STACK else len(STACK))
@@ -216,5 +216,5 @@ def _sources_after(planned: PlannedChange, base: dict[str, Any]) -> Any:
     sources = base.get("sources")
     if not isinstance(sources, dict):
         return sources
-    new = tuple(map(without_userinfo, planned.wish.sources.find_links)) if planned.changes else ()
+    new = tuple(map(without_userinfo, planned.request.sources.find_links)) if planned.changes else ()
     return {**sources, "find_links": list(dict.fromkeys((*texts_of(sources.get("find_links")), *new)))}

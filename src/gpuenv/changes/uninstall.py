@@ -46,19 +46,19 @@ def plan_uninstall(
     needed = {name: others for name, others in broken.items() if set(others) & set(STACK)}
     if needed:
         raise _torch_needs(needed)
-    requested = {canonicalize_name(Requirement(text).name) for text in opened.asked.requirements}
+    requested = {canonicalize_name(Requirement(text).name) for text in opened.original.requirements}
     keep = (*(requested - set(names)), *(name for name in STACK if name not in names), *_PIP)
     unneeded = unneeded_without(names, opened.needs, keep)
     out = (*names, *unneeded) if prune else names
     sizes = {package.name: package.size for package in opened.installed}
     versions = opened.versions
     changes = tuple(PackageChange(name, versions[name], None, size=sizes[name]) for name in sorted(out))
-    wish = ChangeRequest(pins={}, requirements={}, sources=Sources(None, (), ()))
+    request = ChangeRequest(pins={}, requirements={}, sources=Sources(None, (), ()))
     still = tuple(
-        text for text in opened.asked.requirements if canonicalize_name(Requirement(text).name) not in out
+        text for text in opened.original.requirements if canonicalize_name(Requirement(text).name) not in out
     )
     warnings = tuple(_breaks(name, others) for name, others in broken.items())
-    change = PlannedChange(opened, wish, changes, still, warnings=warnings, gone=tuple(sorted(out)))
+    change = PlannedChange(opened, request, changes, still, warnings=warnings, gone=tuple(sorted(out)))
     return PlannedRemoval(change, () if prune else unneeded)
 
 
@@ -68,7 +68,7 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
             continue
         close = difflib.get_close_matches(name, opened.versions, n=3, cutoff=0.6)
         meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
-        message = tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.place.name)
+        message = tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.paths.name)
         code = "not-installed"
         if not is_normalized_name(name):
             message, code = tr("`{name}` is not a valid package name", name=name), "bad-package"
@@ -79,7 +79,7 @@ def _torch_stays(opened: Opened) -> UsageError:
     return UsageError(
         tr(
             "`{name}` is an environment for torch: without torch there is nothing left to verify",
-            name=opened.place.name,
+            name=opened.paths.name,
         ),
         code="torch-stays",
         fixes=(

@@ -36,7 +36,7 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
     free = tuple(name for name in opened.versions if name not in pins)
     if options.torch:
         _check_movable(opened)
-        requested = opened.asked.requirements
+        requested = opened.original.requirements
         moved = move_torch(
             opened,
             tuple(map(str, opened.requirements.values())),
@@ -46,22 +46,22 @@ def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, st
             upgrade=free,
         )
         return with_files(replace(moved, warnings=(*moved.warnings, *_notes(opened, moved))), environ)
-    wish = ChangeRequest(
+    request = ChangeRequest(
         pins=pins,
         requirements={name: str(requirement) for name, requirement in opened.requirements.items()},
         sources=sources_of(opened, options, environ),
         offline=options.offline,
         upgrade=free,
     )
-    changes = decide_changes(opened, wish, environ)
+    changes = decide_changes(opened, request, environ)
     if isinstance(changes, Unresolvable):
         raise Unsatisfiable(
-            tr("the packages installed in `{name}` conflict with each other", name=opened.place.name),
+            tr("the packages installed in `{name}` conflict with each other", name=opened.paths.name),
             code="requirements-conflict",
             because=because_of(changes),
             fixes=(Fix(tr("remove one of the packages named above"), f"gpuenv uninstall {opened.word} PKG"),),
         )
-    return with_files(PlannedChange(opened, wish, changes, opened.asked.requirements), environ)
+    return with_files(PlannedChange(opened, request, changes, opened.original.requirements), environ)
 
 
 def _check_movable(opened: Opened) -> None:
@@ -70,7 +70,7 @@ def _check_movable(opened: Opened) -> None:
         raise UsageError(
             tr(
                 "the torch of `{name}` was installed by conda; gpuenv does not change it in place",
-                name=opened.place.name,
+                name=opened.paths.name,
             ),
             code="condas-torch",
             fixes=(Fix(tr("recreate it"), f"gpuenv create {opened.word} --force"),),
@@ -81,7 +81,7 @@ def _notes(opened: Opened, moved: PlannedChange) -> tuple[PlanWarning, ...]:
     """Say what keeps torch back, and that a newer one is given up for an older."""
     held = [
         text
-        for text in opened.asked.requirements
+        for text in opened.original.requirements
         if canonicalize_name(Requirement(text).name) in STACK and Requirement(text).specifier
     ]
     notes = []

@@ -13,7 +13,7 @@ def complete_environment(incomplete: str) -> Iterable[str]:
     from gpuenv.operations.manage import list_all  # noqa: PLC0415
 
     try:
-        return [name for item in list_all(os.environ) if (name := item.place.name).startswith(incomplete)]
+        return [name for item in list_all(os.environ) if (name := item.paths.name).startswith(incomplete)]
     except (GpuenvError, OSError):  # no error in the middle of a command line
         return []
 

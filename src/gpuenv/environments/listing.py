@@ -23,7 +23,7 @@ from gpuenv.untrusted.documents import load_json
 class Environment:
     """An environment and its record."""
 
-    place: EnvironmentPaths
+    paths: EnvironmentPaths
     record: Record
 
 

@@ -56,7 +56,7 @@ def export_environment(
     """
     if "torch" not in opened.stack:
         raise UsageError(
-            tr("`{name}` no longer has torch", name=opened.place.name),
+            tr("`{name}` no longer has torch", name=opened.paths.name),
             code="no-torch",
             fixes=(Fix(tr("recreate it"), f"gpuenv create {opened.word} --force"),),
         )

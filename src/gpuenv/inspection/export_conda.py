@@ -20,7 +20,7 @@ def in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Pl
     recorded = opened.record.plan.get("conda")
     facts = recorded if isinstance(recorded, dict) else {}
     names = texts_of(facts.get("channels")) or (_FORGE,)
-    records = installed_names(opened.place.path).values() if opened.is_condas else ()
+    records = installed_names(opened.paths.path).values() if opened.is_condas else ()
     exact = tuple(f"{record.name} {record.version} {record.build}" for record in records)
     cuda = facts.get("cuda")
     part = CondaPlan(

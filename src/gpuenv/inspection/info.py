@@ -38,7 +38,7 @@ def info(name: str | None, environ: Mapping[str, str]) -> Any:
         "environment": None,
     }
     if environment is not None:
-        versions = installed_versions(environment.place.path)
+        versions = installed_versions(environment.paths.path)
         facts["environment"] = {
             **render_environment(environment),
             **list_facts(environment, environ),

@@ -21,7 +21,7 @@ def list_facts(environment: Environment, environ: Mapping[str, str]) -> dict[str
 
     `outdated` says why the environment has to be verified anew, and how.
     """
-    paths, record = environment.place, environment.record
+    paths, record = environment.paths, environment.record
     used, proof = last_used(paths.path), record.proof or {}
     return {
         "size": environment_size(paths, cache_root(environ)),

@@ -41,7 +41,7 @@ def list_all(environ: Mapping[str, str]) -> tuple[Environment, ...]:
     store = find_store(environ)
     hidden = {environment.path for environment in pending_places(store) if _hides(environment)}
     return tuple(
-        environment for environment in list_environments(store) if environment.place.path not in hidden
+        environment for environment in list_environments(store) if environment.paths.path not in hidden
     )
 
 
@@ -54,7 +54,7 @@ def list_interrupted(environ: Mapping[str, str]) -> tuple[EnvironmentPaths, ...]
     """Return where a killed gpuenv left a change that is neither whole nor undone."""
     store = find_store(environ)
     inside = (EnvironmentPaths(store, path.name, path) for path in noted_paths(store))
-    noted = {os.path.realpath(item.place.path): item.place for item in list_environments(store)}
+    noted = {os.path.realpath(item.paths.path): item.paths for item in list_environments(store)}
     changed = (*pending_places(store), *(noted.get(str(item.path), item) for item in inside))
     places = {environment.path: environment for environment in changed}.values()
     return tuple(item for item in places if _is_pending(item) and not transaction.is_at_work(item))
@@ -108,7 +108,7 @@ def render_foreign(path: Path) -> dict[str, Any]:
 
 def render_environment(environment: Environment) -> dict[str, Any]:
     """Return an environment as data of `gpuenv list`."""
-    paths, record = environment.place, environment.record
+    paths, record = environment.paths, environment.record
     torch = record.package("torch") or {}
     return {
         "name": paths.name,
@@ -123,7 +123,7 @@ def render_environment(environment: Environment) -> dict[str, Any]:
 
 def unreadable(environment: Environment) -> PlanWarning | None:
     """Return the warning of an environment whose record cannot be read."""
-    name, problem = environment.place.name, environment.record.problem
+    name, problem = environment.paths.name, environment.record.problem
     if problem is None:
         return None
     text = tr("the record of `{name}` cannot be read: {problem}", name=name, problem=problem)
@@ -216,7 +216,7 @@ def _known(name: str, environ: Mapping[str, str]) -> Environment:
 
 
 def _unknown(name: str, environ: Mapping[str, str]) -> UsageError:
-    names = [environment.place.name for environment in list_environments(find_store(environ))]
+    names = [environment.paths.name for environment in list_environments(find_store(environ))]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
     return UsageError(

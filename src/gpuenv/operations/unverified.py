@@ -24,7 +24,7 @@ from gpuenv.verification.locate import locate
 def find_unproven(name: str, request: str, environ: Mapping[str, str]) -> Environment | None:
     """Return the environment of that name if it was made for this very request and never verified."""
     environment = find_environment(name, environ)
-    if environment is None or transaction.is_pending(environment.place):
+    if environment is None or transaction.is_pending(environment.paths):
         return None
     record = environment.record
     return environment if record.verified is None and record.request == request else None
@@ -37,7 +37,7 @@ def prove_again(
 
     Raises ProofInterrupted on Ctrl-C, UsageError where its Python is gone or another gpuenv is at work on it.
     """
-    environment = unproven.place
+    environment = unproven.paths
     python = locate(str(environment.path), environ, lambda _: None).python
     try:
         with locked(environment):

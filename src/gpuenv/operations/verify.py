@@ -136,8 +136,8 @@ def verify(
 def find_by_name(name: str, environ: Mapping[str, str]) -> Path | None:
     """Return the directory of an environment that gpuenv or a conda tool made."""
     environment = find_environment(name, environ)
-    refuse_interrupted(environment.place if environment else place_of(name, environ))
-    return environment.place.path if environment else foreign(name, environ)
+    refuse_interrupted(environment.paths if environment else place_of(name, environ))
+    return environment.paths.path if environment else foreign(name, environ)
 
 
 def read_report(outcome: ChildOutcome) -> Report:
@@ -222,21 +222,21 @@ def only_environment(environ: Mapping[str, str], command: str) -> Path | None:
         return None
     if len(made) > 1:
         raise _several(made, command)
-    return made[0].place.path if made else None
+    return made[0].paths.path if made else None
 
 
 def _several(made: tuple[Environment, ...], command: str) -> UsageError:
     commands = tuple(
-        f"gpuenv {command} {shlex.quote(environment.place.name)}" for environment in made[:_MOST_COMMANDS]
+        f"gpuenv {command} {shlex.quote(environment.paths.name)}" for environment in made[:_MOST_COMMANDS]
     )
     return UsageError(
         tr("no environment is active, and there are {count}: name one", count=len(made)),
         code="environment-not-named",
-        because=tuple(Because(_described(environment), str(environment.place.path)) for environment in made),
+        because=tuple(Because(_described(environment), str(environment.paths.path)) for environment in made),
         fixes=tuple(Fix(tr("specify it"), command) for command in commands),
         data={
             "environments": [
-                {"name": environment.place.name, "path": str(environment.place.path)} for environment in made
+                {"name": environment.paths.name, "path": str(environment.paths.path)} for environment in made
             ]
         },
     )
@@ -244,5 +244,5 @@ def _several(made: tuple[Environment, ...], command: str) -> UsageError:
 
 def _described(environment: Environment) -> str:
     torch = (environment.record.package("torch") or {}).get("version")
-    parts = (environment.place.name, f"torch {torch}" if torch else None, str(environment.place.path))
+    parts = (environment.paths.name, f"torch {torch}" if torch else None, str(environment.paths.path))
     return " · ".join(part for part in parts if part)

@@ -36,7 +36,7 @@ class PlannedClone:
     """What is to be copied, and where to."""
 
     source: Environment
-    place: EnvironmentPaths
+    paths: EnvironmentPaths
     tree: CopiedTree
 
 
@@ -52,10 +52,10 @@ class CloneOptions:
 def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
     """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
     environment = source_environment(source, environ, lambda path: _by_conda(path, name))
-    paths = new_place(name, environment.place, environ)
+    paths = new_place(name, environment.paths, environ)
     check_beginning(paths, environ)
-    with telling_os_errors(environment.place):
-        tree = read_tree(environment.place.path)
+    with telling_os_errors(environment.paths):
+        tree = read_tree(environment.paths.path)
     check_copied_room(tree, paths.path)
     return PlannedClone(environment, paths, tree)
 
@@ -73,7 +73,7 @@ def clone(planned: PlannedClone, how: CloneOptions | None = None) -> Path:
     Raises UsageError (busy, or taken meanwhile) and InstallFailed.
     """
     how = how or CloneOptions()
-    source, environment = planned.source.place, planned.place
+    source, environment = planned.source.paths, planned.paths
     with interruption.heeded(), both_locked((environment,), source, wait_s=how.wait_s, tell=how.tell):
         check_new(environment)
         with apply.changing(environment, force=False) as change:

@@ -49,7 +49,7 @@ def source_environment(
             fixes=(Fix(tr("recreate it"), f"gpuenv export {shlex.quote(name)}"),),
         )
     environment = existing_to_change(name, environ) if change else existing(name, environ)
-    root = environment.place.path
+    root = environment.paths.path
     if environment.record.manager in CONDA_MANAGERS or (root / "conda-meta").is_dir():
         raise _of_conda(root, conda(str(root)))
     problem = unreadable(environment)

@@ -64,7 +64,7 @@ def rename(
 
     Raises UsageError (unknown, busy, conda's, taken, on another file system) and InstallFailed.
     """
-    source = source_environment(old, environ, lambda path: _by_conda(path, new), change=True).place
+    source = source_environment(old, environ, lambda path: _by_conda(path, new), change=True).paths
     target = new_place(new, source, environ)
     check_beginning(target, environ)
     with interruption.heeded(), both_locked((source, target), target, wait_s=wait_s, tell=tell):

@@ -15,7 +15,7 @@ from gpuenv.planning.detect import detect
 
 def create_resumed(unproven: Environment, devices: tuple[int, ...], console: Console) -> int:
     """Verify the environment, and end as `create` does."""
-    environment = unproven.place
+    environment = unproven.paths
     console.note(tr("`{name}` is installed but not verified yet", name=environment.name))
     with console.working(tr("verifying")):
         proof = prove_again(unproven, os.environ, detect(os.environ), devices)

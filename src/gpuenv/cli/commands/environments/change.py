@@ -62,7 +62,7 @@ def _opened(name: str, arguments: ChangeArguments) -> Opened:
     """Return the environment; raise UsageError early where it can't be changed."""
     opened = open_environment(name, os.environ, change=not arguments.dry_run)
     if not arguments.dry_run:
-        check_change(opened.place, os.environ)
+        check_change(opened.paths, os.environ)
     return opened
 
 
@@ -134,7 +134,7 @@ def _carry_out(
     if arguments.dry_run:
         return console.print_json(command, data, planned.warnings) if console.as_json else 0
     if planned.changes and not arguments.yes:
-        confirm(tr("change {environment}?", environment=planned.opened.place.path))
+        confirm(tr("change {environment}?", environment=planned.opened.paths.path))
     done = _apply(planned, arguments, console)
     data |= {"log": str(done.log) if done.log else None, "verify": done.proof.data if done.proof else None}
     if done.proof is not None and done.proof.error is not None:
@@ -151,14 +151,14 @@ def _shown(planned: PlannedChange, *, verbose: bool) -> str:
 
 
 def _data(planned: PlannedChange) -> dict[str, Any]:
-    environment = planned.opened.place
+    environment = planned.opened.paths
     stack = planned.opened.stack.get("torch")
     python = str(planned.opened.python)
     data = {
         "environment": {"name": environment.name, "path": str(environment.path), "python": python},
         "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
         "changes": [asdict(change) for change in planned.changes],
-        "requirements": list(planned.asked),
+        "requirements": list(planned.requested),
         "steps": [asdict(step) for step in change_steps(planned)],
         "why": list(planned.why),
     }
@@ -167,13 +167,13 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
 
 def _apply(planned: PlannedChange, arguments: ChangeArguments, console: Console) -> Changed:
     def prove(python: Path) -> VerifyResult:
-        devices = planned.opened.asked.devices
+        devices = planned.opened.original.devices
         with console.working(tr("verifying")):
             result = verify_created(python, detect(os.environ), os.environ, devices)
         console.print_proof(result.lines)
         return result
 
-    log = new_log(planned.opened.place) if planned.changes else None
+    log = new_log(planned.opened.paths) if planned.changes else None
     how = ApplyOptions(
         show=console.shows_installers,
         tell=console.note,
@@ -190,24 +190,24 @@ def _provided(planned: PlannedChange, log: Path, console: Console) -> Provision 
     held = hold_changes(planned, fetched.checked if fetched else None, os.environ)
     if held is None:
         return fetched
-    return replace(fetched or Provision(planned.wish.sources), held=held[0], named=held[1])
+    return replace(fetched or Provision(planned.request.sources), held=held[0], named=held[1])
 
 
 def _fetched(planned: PlannedChange, log: Path, console: Console) -> Provision | None:
     """Fetch and check the files of the torch stack; return where they are."""
-    plan = planned.wish.plan
+    plan = planned.request.plan
     coming = {change.name for change in planned.changes if change.after}
-    if plan is None or not coming & set(planned.wish.pins):
+    if plan is None or not coming & set(planned.request.pins):
         return None
     plan = replace(plan, stack=tuple(file for file in plan.stack if file.name in coming))
-    options = PlanOptions(mirrors=planned.opened.asked.mirrors, offline=planned.wish.offline)
-    target = str(planned.opened.place.path)
+    options = PlanOptions(mirrors=planned.opened.original.mirrors, offline=planned.request.offline)
+    target = str(planned.opened.paths.path)
     mirrors = load_mirrors(os.environ)
     with fetching(log, quiet=console.quiet) as watcher:
         try:
             provided = fetch_stack(plan, options, mirrors, os.environ, watcher, target=target)
         except StackNotFetchedError as error:
             raise not_fetched(error.logged(log), mirrors) from None
-    links = (*provided.local.sources.find_links, *planned.wish.sources.find_links)
-    sources = replace(planned.wish.sources, find_links=tuple(dict.fromkeys(links)))
+    links = (*provided.local.sources.find_links, *planned.request.sources.find_links)
+    sources = replace(planned.request.sources, find_links=tuple(dict.fromkeys(links)))
     return Provision(sources, provided.local.checked)

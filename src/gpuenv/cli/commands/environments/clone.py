@@ -26,27 +26,27 @@ def clone(source: str, name: str, console: Console, *, yes: bool, dry_run: bool,
     data = _planned_data(planned)
     if not console.as_json and not (console.quiet and yes):
         facts = {"count": data["files"], "size": render_size(data["size"])}
-        source_path = planned.source.place.path
+        source_path = planned.source.paths.path
         print_data(
             tr(
                 "{source} to {path}: {count} files, {size}",
                 source=source_path,
-                path=planned.place.path,
+                path=planned.paths.path,
                 **facts,
             )
         )
     if dry_run:
         return console.print_json("clone", data) if console.as_json else 0
     if not yes:
-        confirm(tr("create {path}?", path=planned.place.path), data)
+        confirm(tr("create {path}?", path=planned.paths.path), data)
     with following(tr("copying files"), quiet=console.quiet) as progress:
         how = cloning.CloneOptions(console.note, progress)
         python = cloning.clone(planned, how)
-    return _end(planned.place, python, data, console, prove=prove)
+    return _end(planned.paths, python, data, console, prove=prove)
 
 
 def _planned_data(planned: cloning.PlannedClone) -> dict[str, Any]:
-    source, environment = planned.source.place, planned.place
+    source, environment = planned.source.paths, planned.paths
     python = Path(environment.path, python_of(source.path).relative_to(source.path))
     return {
         "source": {"name": source.name, "path": str(source.path)},

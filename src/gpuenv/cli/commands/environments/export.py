@@ -66,10 +66,10 @@ def _rendered(
     from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
 
     plan_options = PlanOptions(
-        mirrors=options.mirrors or opened.asked.mirrors,
+        mirrors=options.mirrors or opened.original.mirrors,
         offline=options.offline,
-        devices=opened.asked.devices,
-        program=("gpuenv", "export", opened.place.name),
+        devices=opened.original.devices,
+        program=("gpuenv", "export", opened.paths.name),
     )
     return render_file(plan, chosen, plan_options)
 
@@ -79,10 +79,10 @@ def _wanted(opened: Opened, requirements: tuple[str, ...], options: ChangeOption
         requirements=list(requirements),
         python=opened.minor,
         cuda=opened.variant or "auto",
-        devices=list(opened.asked.devices) or None,
+        devices=list(opened.original.devices) or None,
         manager="auto" if opened.is_condas else cast("ManagerName", opened.record.manager),
-        mirrors=list(options.mirrors or opened.asked.mirrors) or None,
-        find_links=[*options.find_links, *opened.asked.find_links] or None,
+        mirrors=list(options.mirrors or opened.original.mirrors) or None,
+        find_links=[*options.find_links, *opened.original.find_links] or None,
         offline=options.offline,
     )
 
