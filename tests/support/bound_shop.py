@@ -69,7 +69,7 @@ def listed(source: IndexSource, names: tuple[str, ...], project: str) -> Listing
 def with_pages(question: ResolutionInput, shop: Pages | None = None) -> ResolutionInput:
     """Return the question with the pages read that a plan would read."""
     names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
-    question = question.with_request(replace(question.request, bound=names))
+    question = question.with_request(replace(question.request, extensions=names))
     question = _read_on(question, pages() if shop is None else shop)
     if decide(question).choices or not names:
         return question
@@ -86,7 +86,7 @@ def _read_on(question: ResolutionInput, shop: Pages) -> ResolutionInput:
             tuple(
                 listed(source, shop.get(source.url, ()), name)
                 for source in sources
-                for name in question.request.bound
+                for name in question.request.extensions
                 if (wheels := question.knowledge.ecosystem.set_of(name)) and wheels.name == source.name
             )
         )

@@ -400,7 +400,7 @@ def test_a_companion_that_ended_is_given_up_and_said_so() -> None:
 def scatter_question(project: Project, page: str, *files: str, problem: str | None = None) -> ResolutionInput:
     """The question with one page of PyG's, read or not."""
     question = question_of(project, RTX_5090)
-    question = question.with_request(replace(question.request, bound=("torch-scatter",)))
+    question = question.with_request(replace(question.request, extensions=("torch-scatter",)))
     source = IndexSource("flat", page, ORIGIN, "pyg", may_be_missing=True)
     wheels = tuple(replace(wheel(file, "cu128"), url=f"{page}/{file}") for file in files)
     return question.with_listings(

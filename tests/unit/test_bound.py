@@ -257,7 +257,7 @@ def test_a_page_that_can_not_be_read_is_named() -> None:
 )
 def test_what_is_not_asked_of_this_system_or_by_address_decides_nothing(word: str) -> None:
     inputs = question(H100, word)
-    assert inputs.request.bound == ()
+    assert inputs.request.extensions == ()
     assert best(inputs).candidate.torch == Version("2.14.1")
 
 

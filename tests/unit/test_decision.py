@@ -22,9 +22,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.refusal import asked_for
 from gpuenv.resolution.resolve import decide
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import bundled_libraries, driver, gpu_code
 
 KNOWLEDGE = load_knowledge()
 CAPABILITIES = sorted(
@@ -77,8 +75,8 @@ def test_the_rules_agree_with_an_independent_reading_of_the_matrices(one: Machin
         row = by_row[str(case.row.torch), str(case.variant), case.row.platform, case.row.index]
         judged = (
             *driver.check(case, question.target, KNOWLEDGE),
-            *kernels.check(case, question.target, KNOWLEDGE),
-            *library.check(case, question.target, KNOWLEDGE),
+            *gpu_code.check(case, question.target, KNOWLEDGE),
+            *bundled_libraries.check(case, question.target, KNOWLEDGE),
         )
         expected = all(
             runs(row, str(gpu.compute_capability), str(one.driver.version), system, len(one.gpus))

@@ -21,8 +21,7 @@ from gpuenv.resolution.gpu_coverage import (
     runs_on,
 )
 from gpuenv.resolution.resolve import decide
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import driver, gpu_code
 
 KNOWLEDGE = load_knowledge()
 JUDGED_HERE = {"driver", "kernels", "library", "platform"}
@@ -130,7 +129,7 @@ def test_what_covers_natively_is_machine_code_by_the_rule() -> None:
         if torch_build.cuda and torch_build.torch.major > 1 and torch_build.index == "pypi":
             for capability in KNOWLEDGE.generations:
                 code = any(
-                    kernels.runs_machine_code(architecture, capability, torch_build.cuda, KNOWLEDGE)
+                    gpu_code.runs_machine_code(architecture, capability, torch_build.cuda, KNOWLEDGE)
                     for architecture in torch_build.architectures
                 )
                 assert code or cover(torch_build, capability, KNOWLEDGE) != "native"

@@ -23,9 +23,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.known_bad_facts import KnownBadFacts
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.rules import bundled_libraries as library
 from gpuenv.resolution.rules import driver, known_bad
-from gpuenv.resolution.rules import gpu_code as kernels
 from gpuenv.resolution.rules.platform_tags import fits
 
 KNOWLEDGE = load_knowledge()
@@ -264,7 +262,7 @@ def gpus(condition: Condition) -> list[str]:
 def failing(build: TorchBuild, gpu: str, stated: str = "595.45.04") -> set[str]:
     candidate = Candidate(build.torch, build.variant, build.index, build, ())
     target = on(stated, gpu, platform=build.platform)
-    rules = (kernels, library, driver)
+    rules = (gpu_code, bundled_libraries, driver)
     return {failure.rule for rule in rules for failure in rule.check(candidate, target, KNOWLEDGE)}
 
 

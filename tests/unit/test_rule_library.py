@@ -7,7 +7,7 @@ from building import case, on, target
 from deciding import gpu_machine
 
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.resolution.rules import bundled_libraries as library
+from gpuenv.resolution.rules import bundled_libraries
 
 KNOWLEDGE = load_knowledge()
 
@@ -28,7 +28,7 @@ KNOWLEDGE = load_knowledge()
 )
 def test_cudnn_leaves_old_gpus_behind(cudnn: str | None, gpu: str, fits: bool) -> None:
     build = case("2.4", "cu118", "sm_37", cudnn=cudnn)
-    assert bool(library.check(build, on("580.95.05", gpu), KNOWLEDGE)) is not fits
+    assert bool(bundled_libraries.check(build, on("580.95.05", gpu), KNOWLEDGE)) is not fits
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_cudnn_leaves_old_gpus_behind(cudnn: str | None, gpu: str, fits: bool) -
 )
 def test_a_toolkit_serves_no_generation_that_came_after_it(variant: str, gpu: str, fits: bool) -> None:
     build = case("2", variant, "compute_50")
-    assert bool(library.check(build, on("610.1", gpu), KNOWLEDGE)) is not fits
+    assert bool(bundled_libraries.check(build, on("610.1", gpu), KNOWLEDGE)) is not fits
 
 
 def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
@@ -53,7 +53,7 @@ def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
     failures = [
         failure
         for cudnn in ("9.1.0.70", "9.8.0")
-        for failure in library.check(case("2.4", "cu118", "sm_37", cudnn=cudnn), here, KNOWLEDGE)
+        for failure in bundled_libraries.check(case("2.4", "cu118", "sm_37", cudnn=cudnn), here, KNOWLEDGE)
     ]
     kepler = tuple(failure for failure in failures if failure.kind == "cudnn")
     blackwell = tuple(failure for failure in failures if failure.kind == "cuda")
@@ -67,7 +67,7 @@ def test_the_sentences_name_the_gpu_and_what_it_needs() -> None:
 
 
 def test_a_cpu_build_brings_no_such_library() -> None:
-    assert not library.check(case("2", "cpu", ""), on("580.95.05", "3.7"), KNOWLEDGE)
+    assert not bundled_libraries.check(case("2", "cpu", ""), on("580.95.05", "3.7"), KNOWLEDGE)
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -75,6 +75,8 @@ def test_of_several_machines_the_one_that_uses_most_gpus_counts(order: int) -> N
     """NCCL matters between GPUs: with one GPU of a kind here and two there, there it does."""
     item, two = gpu_machine("580.95.05", "3.7"), gpu_machine("580.95.05", "3.7", "3.7")
     build = case("2.1", "cu121", "sm_37")
-    both = {failure.kind for failure in library.check(build, target(*(item, two)[::order]), KNOWLEDGE)}
-    alone = {failure.kind for failure in library.check(build, target(item), KNOWLEDGE)}
+    both = {
+        failure.kind for failure in bundled_libraries.check(build, target(*(item, two)[::order]), KNOWLEDGE)
+    }
+    alone = {failure.kind for failure in bundled_libraries.check(build, target(item), KNOWLEDGE)}
     assert both - alone == {"nccl"}

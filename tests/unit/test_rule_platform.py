@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from published import wheel
 
-from gpuenv.resolution.rules import platform_tags as platform
+from gpuenv.resolution.rules import platform_tags
 
 MINORS = st.integers(5, 45)
 
@@ -45,34 +45,36 @@ MINORS = st.integers(5, 45)
 )
 def test_a_tag_fits_a_system(tag: str, short: dict[str, Any], fits: bool) -> None:
     file = wheel(f"torch-2.7.1-cp312-cp312-{tag}.whl")
-    assert platform.fits(file, target(machine(short))) is fits
+    assert platform_tags.fits(file, target(machine(short))) is fits
 
 
 @given(MINORS, MINORS)
 def test_what_fits_a_glibc_fits_every_newer_one(one: int, other: int) -> None:
     file = wheel(f"torch-2.7.1-cp312-cp312-manylinux_2_{one}_x86_64.whl")
-    assert platform.fits(file, on(glibc=f"2.{other}")) is (other >= one)
+    assert platform_tags.fits(file, on(glibc=f"2.{other}")) is (other >= one)
 
 
 def test_a_file_must_fit_every_machine() -> None:
     file = wheel("torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl")
-    assert not platform.fits(file, target(machine({}), machine({"glibc": "2.17"})))
+    assert not platform_tags.fits(file, target(machine({}), machine({"glibc": "2.17"})))
 
 
 def test_the_failure_names_the_least_glibc_and_the_one_there() -> None:
     build = case("2.7.1", "cu126", "sm_80", "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl")
-    (failure,) = platform.check(build, on(glibc="2.17"))
+    (failure,) = platform_tags.check(build, on(glibc="2.17"))
     assert failure.detail == "torch 2.7.1+cu126 needs glibc 2.28 or newer; this machine has glibc 2.17"
-    (failure,) = platform.check(build, target(machine({}), machine({"glibc": "2.17"})))
+    (failure,) = platform_tags.check(build, target(machine({}), machine({"glibc": "2.17"})))
     assert failure.detail.endswith("one of the machines has glibc 2.17")
-    (failure,) = platform.check(build, on(libc="musl", glibc="1.2"))
+    (failure,) = platform_tags.check(build, on(libc="musl", glibc="1.2"))
     assert failure.detail == "torch 2.7.1+cu126 has no file that runs with musl 1.2"
 
 
 def test_builds_of_several_floors_are_told_in_one_sentence() -> None:
     here = on(glibc="2.5")
     failures = tuple(
-        platform.check(case(torch, "cu126", "sm_80", f"torch-{torch}+cu126-cp312-cp312-{tag}.whl"), here)[0]
+        platform_tags.check(
+            case(torch, "cu126", "sm_80", f"torch-{torch}+cu126-cp312-cp312-{tag}.whl"), here
+        )[0]
         for torch, tag in (("2.4.1", "manylinux2014_x86_64"), ("2.7.1", "manylinux_2_28_x86_64"))
     )
     assert failures[0].summarize(failures) == (
@@ -81,7 +83,7 @@ def test_builds_of_several_floors_are_told_in_one_sentence() -> None:
 
 
 def test_a_build_without_files_is_not_this_rules_business() -> None:
-    assert not platform.check(case(), on(glibc="2.5"))
+    assert not platform_tags.check(case(), on(glibc="2.5"))
 
 
 @pytest.mark.parametrize(
@@ -94,4 +96,4 @@ def test_a_build_without_files_is_not_this_rules_business() -> None:
     ],
 )
 def test_a_tag_tells_its_glibc(tag: str, needed: tuple[int, int] | None) -> None:
-    assert platform.least_glibc(tag) == needed
+    assert platform_tags.least_glibc(tag) == needed

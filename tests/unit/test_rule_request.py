@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_requirements
-from gpuenv.resolution.rules import requested as rule
+from gpuenv.resolution.rules import requested
 
 VARIANTS = st.sampled_from(["cpu", "cu118", "cu126", "cu130", "rocm6.3", "xpu", "cu121_full"])
 ASKED = st.sampled_from(["auto", "cpu", "cu126", "12.6"])
@@ -27,7 +27,7 @@ def test_a_cpu_build_is_in_question_only_where_it_was_asked_or_there_is_no_gpu(
     target = on("535.104.05", *gpus) if gpus else on()
     build = case("2.7.1", "cpu", "") if variant == "cpu" else case("2.7.1", variant)
     request = ask(cuda=cuda)
-    if rule.in_question(build, request, target):
+    if requested.in_question(build, request, target):
         assert Variant(variant).is_known
         allowed = cuda == "cpu" or (cuda == "auto" and not gpus)
         assert (variant == "cpu") is allowed
@@ -53,13 +53,13 @@ def test_a_cpu_build_is_in_question_only_where_it_was_asked_or_there_is_no_gpu(
 def test_a_build_of_the_pytorch_index_fits_with_and_without_its_local_version(
     requirement: str, fits: bool
 ) -> None:
-    assert bool(rule.check(case("2.7.1", "cu126"), ask(requirement))) is not fits
+    assert bool(requested.check(case("2.7.1", "cu126"), ask(requirement))) is not fits
 
 
 def test_a_build_of_pypi_has_no_local_version() -> None:
     build = case("2.7.1", "cu126", index="pypi")
-    assert not rule.check(build, ask("torch==2.7.1"))
-    assert rule.check(build, ask("torch==2.7.1+cu126"))
+    assert not requested.check(build, ask("torch==2.7.1"))
+    assert requested.check(build, ask("torch==2.7.1+cu126"))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_build_of_pypi_has_no_local_version() -> None:
     [("torch", False), ("torch>=2.15", False), ("torch>=2.16.0rc1", True), ("torch==2.16.0rc1", True)],
 )
 def test_a_pre_release_is_taken_only_where_one_is_named(requirement: str, fits: bool) -> None:
-    failures = rule.check(case("2.16.0rc1", "cu130"), ask(requirement))
+    failures = requested.check(case("2.16.0rc1", "cu130"), ask(requirement))
     assert bool(failures) is not fits
     if requirement == "torch":
         assert (
@@ -77,5 +77,5 @@ def test_a_pre_release_is_taken_only_where_one_is_named(requirement: str, fits: 
 
 
 def test_a_variant_is_the_one_asked_for() -> None:
-    (failure,) = rule.check(case("2.7.1", "cu118"), ask(cuda="12.6"))
+    (failure,) = requested.check(case("2.7.1", "cu118"), ask(cuda="12.6"))
     assert failure.detail == "torch 2.7.1+cu118 is not for cu126"

@@ -83,7 +83,7 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
         solution.candidate.torch for solution in find_nearest(question, task.left).choices
     )
     configuration, offline = listed.configurations[0], task.plan_request.options.offline
-    question = question.with_request(replace(question.request, bound=names))
+    question = question.with_request(replace(question.request, extensions=names))
     with HttpClient(task.environ, access=configuration.access, offline=offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))

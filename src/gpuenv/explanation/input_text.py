@@ -49,7 +49,7 @@ def read_given(words: tuple[str, ...], stdin: BinaryIO | None) -> Given:
 def _is_there(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # an error message is no name of a file: too long, a null in it
+    except (OSError, ValueError):  # an error message is not a file name: too long, a null in it
         return False
 
 

@@ -8,7 +8,7 @@ from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.signatures.catalogue import ErrorClass
 from gpuenv.signatures.match import SignatureMatch
 
-_ALSO = 2  # matches behind the first that are told
+_ALSO = 2  # matches behind the first that are shown
 _IN_THE_CODE = ("code", "data")
 _KINDS: dict[ErrorClass, str] = {
     "environment": N_("environment"),

@@ -14,8 +14,7 @@ from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.image import BaseImage
 from gpuenv.model.machine import DriverVersion
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
+from gpuenv.resolution.rules import driver, gpu_code
 from gpuenv.resolution.target import Target
 
 SLIM = "slim"
@@ -142,7 +141,7 @@ def least_driver(
 ) -> DriverVersion | None:
     """Return the least Linux driver for code on the target's GPUs: PTX wants the CUDA release's own."""
     assumed = target.with_driver_assumed().gpus
-    codes = {kernels.code_in(architectures, cuda, gpu, knowledge) for gpu in assumed}
+    codes = {gpu_code.code_in(architectures, cuda, gpu, knowledge) for gpu in assumed}
     floor = driver.least_driver(cuda, "linux", knowledge)
     if "ptx" in codes:
         floor = knowledge.release_floor(cuda, "linux") or floor

@@ -28,7 +28,7 @@ from gpuenv.wheels.metadata import WheelFacts
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What a wheel told, what it runs on, and the bytes received for it (0 for a file on disk)."""
+    """What a wheel states, what it runs on, and the bytes received for it (0 for a file on disk)."""
 
     place: str
     facts: WheelFacts
@@ -40,8 +40,8 @@ class Inspection:
 def inspect_wheel(location: str, environ: Mapping[str, str], *, thorough: bool = False) -> Inspection:
     """Read one wheel, a path or a URL, without unpacking or downloading it.
 
-    Raises UsageError for what is no wheel of torch or a companion, Unreachable where its server can't be read
-    or hands out whole files only.
+    Raises UsageError for what is not a wheel of torch or a companion, Unreachable where its server
+    can't be read or hands out whole files only.
     """
     file = _named(location)
     with _explained(location):

@@ -83,13 +83,13 @@ class Refreshed:
 
 
 class RefreshWatcher(Protocol):
-    """Is told how far a refresh has come."""
+    """Follows the progress of a refresh."""
 
     def begin(self, count: int) -> None:
-        """Hear how many wheels are to be read."""
+        """Start with the number of wheels to be read."""
 
     def done(self, read: Read) -> None:
-        """Hear of one that was."""
+        """Count one that was read."""
 
 
 @dataclass(slots=True)

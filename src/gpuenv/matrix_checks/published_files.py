@@ -37,7 +37,7 @@ class PublishedWheel:
 
 
 def listed_files(wheels: Rows) -> tuple[PublishedWheel, ...]:
-    """Read the rows of wheels.json; the variant of a file of PyPI's is not told by its name."""
+    """Read the rows of wheels.json; the name of a file of PyPI's does not state its variant."""
     return tuple(_listed(row) for row in wheels)
 
 
@@ -144,7 +144,7 @@ def _digests_agree(torch: Rows, wheels: Rows) -> Complaints:
 
 @compares("torch", "wheels")
 def _same_files_have_the_same_code(torch: Rows, wheels: Rows) -> Complaints:
-    """A file that lies on PyPI and on the PyTorch index, told by its digest, is one build."""
+    """A file that lies on PyPI and on the PyTorch index, known by its digest, is one build."""
     digests: dict[_BuildKey, set[str]] = {}
     for wheel in listed_files(wheels):
         for key in _keys(wheel):

@@ -11,7 +11,7 @@ class Logins(Protocol):
     """Somebody who knows the passwords of servers, such as a keyring."""
 
     def find(self, url: str, user: str | None) -> tuple[str, str] | None:
-        """Return the user name and password for an address, None where none is to be told to its server."""
+        """Return the user name and password for an address, None where its server is to get none."""
 
     def user_of(self, url: str) -> str | None:
         """Return the user who was found for an index whose address names none; nobody is asked."""

@@ -1,4 +1,4 @@
-"""Conda channels, the packages in them, and what a conda tool is told to make."""
+"""Conda channels, the packages in them, and what a conda tool is to create."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class CondaPlan:
 
 @dataclass(frozen=True, slots=True)
 class CondaWanted:
-    """What a conda tool is told to make.
+    """What a conda tool is to create.
 
     `specs` are match specs of up to three fields, `pins` what the solve must give (their specs are among
     `specs`). `cuda` is the CUDA that the driver supports (`12.8`), None for a machine without a GPU. `subdir`

@@ -4,7 +4,7 @@
     ├── UsageError            2    bad usage or bad input
     ├── Refused               3    nothing satisfies the request on this machine
     ├── Unreachable           4    no index could be read
-    ├── InstallFailed         5    an installer failed; what was there before is back
+    ├── InstallFailed         5    an installer failed; the previous environment was restored
     ├── VerificationFailed    6    the environment does not work
     └── ProofInterrupted    130    the environment is installed whole, and Ctrl-C ended its verification
 
@@ -82,7 +82,7 @@ class Unreachable(GpuenvError):  # noqa: N818
 
 
 class InstallFailed(GpuenvError):  # noqa: N818
-    """An installer failed; what was there before is back."""
+    """An installer failed; the previous environment was restored."""
 
     exit_code = 5
 

@@ -16,7 +16,7 @@ class DriverVersion(Version):
     __slots__ = ("_text",)
 
     def __init__(self, text: str) -> None:
-        """Keep `text` beside what it means; raise InvalidVersion for what is no version."""
+        """Keep `text` beside what it means; raise InvalidVersion for what is not a version."""
         super().__init__(text)
         self._text = text.strip()
 

@@ -20,7 +20,7 @@ RULES = (
 class PlannedPackage:
     """One file that will be installed; `version` has its local part, `size` is in bytes.
 
-    Of a conda package `channel`, `build` and `subdir` are told, and `filename` only where a channel was read.
+    A conda package has `channel`, `build` and `subdir`, and `filename` only where a channel was read.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the installer is told to look: `index_url` serves everything but the torch stack.
+    """Where the installer looks: `index_url` serves everything but the torch stack.
 
     With `only_binary` nothing is built, with `offline` no request is sent.
     """

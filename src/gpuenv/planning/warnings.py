@@ -146,7 +146,7 @@ def with_mirror_notes(
 def _from_official(question: ResolutionInput, listed: PlanListings) -> Solution | None:
     if not listed.official:
         return None
-    beside = tuple(listing for listing in question.listings if listing.project in question.request.bound)
+    beside = tuple(listing for listing in question.listings if listing.project in question.request.extensions)
     listings = (*listed.official, *beside)
     inputs = build_input(question.request, question.target, question.knowledge, listings, question.pythons)
     solutions = decide(inputs).choices

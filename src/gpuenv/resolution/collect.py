@@ -12,10 +12,7 @@ from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, WheelFile
 from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
 from gpuenv.resolution.request import COMPANIONS, Request
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules import requested as request_rule
+from gpuenv.resolution.rules import bundled_libraries, driver, gpu_code, requested
 from gpuenv.resolution.rules.companion_failures import AvailableCompanions
 from gpuenv.resolution.rules.platform_tags import fitting, for_platform
 from gpuenv.resolution.target import Target
@@ -106,9 +103,9 @@ def builds_worth_asking(
 
 
 def _would_run(candidate: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
-    return request_rule.in_question(candidate, request, target) and not (
-        request_rule.check(candidate, request)
+    return requested.in_question(candidate, request, target) and not (
+        requested.check(candidate, request)
         or driver.check(candidate, target, knowledge)
-        or kernels.check(candidate, target, knowledge)
-        or library.check(candidate, target, knowledge)
+        or gpu_code.check(candidate, target, knowledge)
+        or bundled_libraries.check(candidate, target, knowledge)
     )

@@ -20,7 +20,7 @@ _REMOTE = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One file; `sure` where an index or a server told its size."""
+    """One file; `sure` where an index or a server stated its size."""
 
     size: WheelSize
     local: bool = False

@@ -16,10 +16,7 @@ from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform, TorchBuild, WheelFile
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
-from gpuenv.resolution.rules import bundled_libraries as library
-from gpuenv.resolution.rules import driver
-from gpuenv.resolution.rules import gpu_code as kernels
-from gpuenv.resolution.rules import platform_tags as platform
+from gpuenv.resolution.rules import bundled_libraries, driver, gpu_code, platform_tags
 from gpuenv.resolution.target import Target, TargetGpu
 
 Coverage = Literal["native", "ptx", "no-code", "library-left", "library-before", "no-driver", "unknown"]
@@ -31,7 +28,7 @@ _SYSTEMS: dict[Platform, tuple[DriverOs, str]] = {
 }
 
 
-_BY_LIBRARY: dict[str, Coverage] = {"cuda": "library-before", library.UNKNOWN_GENERATION: "unknown"}
+_BY_LIBRARY: dict[str, Coverage] = {"cuda": "library-before", bundled_libraries.UNKNOWN_GENERATION: "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +62,10 @@ def cover(build: TorchBuild, capability: ComputeCapability, knowledge: Knowledge
     """Tell how a GPU runs a build under the newest driver there is for it, or why it doesn't."""
     candidate = candidate_of(build)
     target = _target(build.platform, capability, knowledge)
-    code = kernels.code_for(candidate, target.gpus[0], knowledge)
+    code = gpu_code.code_for(candidate, target.gpus[0], knowledge)
     if code is None:
         return "no-code" if build.architectures else "unknown"
-    for library_failure in library.check(candidate, target, knowledge):
+    for library_failure in bundled_libraries.check(candidate, target, knowledge):
         return _BY_LIBRARY.get(library_failure.kind, "library-left")
     for driver_failure in driver.check(candidate, target, knowledge):
         return "unknown" if driver_failure.kind == "unknown" else "no-driver"
@@ -166,9 +163,9 @@ def failures_on(build: TorchBuild, target: Target, knowledge: Knowledge) -> tupl
     candidate = candidate_of(build)
     return (
         driver.check(candidate, target, knowledge)
-        + kernels.check(candidate, target, knowledge)
-        + library.check(candidate, target, knowledge)
-        + platform.check(candidate, target)
+        + gpu_code.check(candidate, target, knowledge)
+        + bundled_libraries.check(candidate, target, knowledge)
+        + platform_tags.check(candidate, target)
     )
 
 

@@ -23,17 +23,17 @@ from gpuenv.resolution.target import Target
 class KnownBadFacts:
     """Facts by name: of several versions (of the GPUs, of the machines) any counts.
 
-    `asked` are the packages outside the torch stack that the user asks for, with all that is asked of them.
+    `requested` are the packages outside the torch stack that the user asks for, with their specifiers.
     """
 
     versions: Mapping[str, tuple[Version, ...]]
     words: Mapping[str, str]
-    asked: Mapping[str, SpecifierSet]
+    requested: Mapping[str, SpecifierSet]
 
     @property
     def packages(self) -> frozenset[str]:
         """The names of all packages that are asked for or chosen, and of the other facts."""
-        return frozenset((*self.versions, *self.asked))
+        return frozenset((*self.versions, *self.requested))
 
 
 def known_bad_facts(

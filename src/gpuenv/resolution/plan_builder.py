@@ -21,8 +21,7 @@ from gpuenv.resolution.report.warnings import collect_warnings
 from gpuenv.resolution.report.workarounds import warn_of_known_bad, workarounds
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput
-from gpuenv.resolution.rules import companion
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import companion, torch_bound
 from gpuenv.resolution.rules.python import counts_patches
 
 
@@ -70,7 +69,7 @@ def _release_to_name(python: PythonOffer, request: Request) -> str | None:
 
 
 def _with_hashes(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Solution:
-    """Return the choice with the hashes that a resolver told of files whose pages tell none."""
+    """Return the choice with the hashes that a resolver read of files whose pages state none."""
     facts = {package.url: package.sha256 for package in resolved if package.url and package.sha256}
     companions = tuple(
         replace(item, file=replace(item.file, sha256=facts[item.file.url]))
@@ -125,7 +124,7 @@ def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources
     pages = [
         item.listing.page
         for item in solution.files
-        if not bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
+        if not torch_bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
     ]
     configured = [source.url for source in configuration.find_links]
     return Sources(
@@ -171,7 +170,7 @@ def pins_of(solution: Solution, sources: Sources, question: ResolutionInput) -> 
     request, knowledge = question.request, question.knowledge
     return tuple(
         _by_address(item.file)
-        if bound.is_by_address(item, request, knowledge)
+        if torch_bound.is_by_address(item, request, knowledge)
         else _pin(item, consulted, request.extras(item.file.name))
         for item in solution.files
     )

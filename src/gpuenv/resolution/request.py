@@ -32,9 +32,9 @@ class Request:
     """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
 
     `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.
-    `bound` are other projects than torch's companions that go with some torches alone. `optional` are those
-    that nobody typed: they come along where they can be had. `spelled_out` tells that the command names all
-    requirements, those that are the default too. `runs_cuda_on_cpu` looks for builds for CUDA without a GPU.
+    `extensions` are projects built against torch, companions aside. `optional` are those that nobody typed:
+    they are installed where they are available. `spelled_out`: the command names all requirements, those that
+    are the default too. `runs_cuda_on_cpu` looks for builds for CUDA without a GPU.
     `mirrors_tried`: those that can stand in for an index were asked.
     """
 
@@ -46,7 +46,7 @@ class Request:
     offline: bool = False
     program: tuple[str, ...] = ("gpuenv", "plan")
     options: tuple[tuple[str, str], ...] = ()
-    bound: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
     mirrors_tried: bool = False
     optional: tuple[str, ...] = ()
     spelled_out: bool = False
@@ -70,7 +70,7 @@ class Request:
         return tuple(sorted({extra for extras in sets for extra in extras}))
 
     @property
-    def python_asked(self) -> str:
+    def requested_python(self) -> str:
         """The Python asked for as a person would say it: `3.11`, `>=3.10`."""
         return str(self.python).removeprefix("==").removesuffix(".*") if self.python else "3"
 
@@ -81,10 +81,10 @@ class Request:
         return tuple(project for project in COMPANIONS if project in named)
 
     @property
-    def asked_bound(self) -> tuple[str, ...]:
-        """Those of `bound` that are still asked for."""
+    def requested_extensions(self) -> tuple[str, ...]:
+        """Those of `extensions` that are still asked for."""
         named = {canonicalize_name(item.name) for item in self.others}
-        return tuple(name for name in self.bound if name in named)
+        return tuple(name for name in self.extensions if name in named)
 
     @property
     def others(self) -> tuple[Requirement, ...]:
@@ -156,7 +156,7 @@ def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:
 
     Without any, torchvision is one of the OPTIONAL projects of the request that is made of them.
 
-    Raises UsageError for text that is no requirement, and for direct URLs of the torch stack.
+    Raises UsageError for text that is not a requirement, and for direct URLs of the torch stack.
     """
     parsed = tuple(_parse_requirement(text) for text in dict.fromkeys(texts or DEFAULT_REQUIREMENTS))
     names = {canonicalize_name(requirement.name) for requirement in parsed}

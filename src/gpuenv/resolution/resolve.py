@@ -66,10 +66,12 @@ class ResolutionInput:
     cpu_index: str | None = None
 
     def with_listings(self, more: tuple[Listing, ...]) -> ResolutionInput:
-        """Return the question with further pages of the projects bound to torch."""
+        """Return the question with further pages of the extensions."""
         listings = (*self.listings, *more)
         return replace(
-            self, listings=listings, available=collect_companions(listings, self.target, self.request.bound)
+            self,
+            listings=listings,
+            available=collect_companions(listings, self.target, self.request.extensions),
         )
 
     def with_request(self, request: Request) -> ResolutionInput:
@@ -90,7 +92,7 @@ def build_input(
 ) -> ResolutionInput:
     """Put the question together; the listings are sorted into builds once."""
     candidates = collect_candidates(listings, target, knowledge)
-    available = collect_companions(listings, target, request.bound)
+    available = collect_companions(listings, target, request.extensions)
     return ResolutionInput(request, target, knowledge, listings, pythons, candidates, available)
 
 
@@ -206,9 +208,9 @@ def _judge_python(
 ) -> tuple[Failure, ...]:
     request = question.request
     if not offers:
-        return (python.not_provided(request.python_asked, question.pythons, request.manager),)
+        return (python.not_provided(request.requested_python, question.pythons, request.manager),)
     if request.python is not None:
-        return python.check(candidate, fitting, offers, request.python_asked, "option --python")
+        return python.check(candidate, fitting, offers, request.requested_python, "option --python")
     source = tr("the Pythons that {manager} can provide", manager=request.manager)
     return python.check(candidate, fitting, offers, python.in_words(offers), source)
 
@@ -279,9 +281,9 @@ def _complete(
     companions = companion.pick(matches, candidate, offer)
     if isinstance(companions, Failure):
         return (companions,)
-    situation = known_bad_facts(candidate, companions, offer, question.target, question.request)
-    rows = known_bad.applying(situation, question.knowledge)
-    return known_bad.check(candidate, rows, situation) or _Completed(companions, rows)
+    facts = known_bad_facts(candidate, companions, offer, question.target, question.request)
+    rows = known_bad.applying(facts, question.knowledge)
+    return known_bad.check(candidate, rows, facts) or _Completed(companions, rows)
 
 
 def _file_preference(item: IndexedFile) -> tuple[object, ...]:

@@ -56,7 +56,7 @@ class Target:
     platform: Platform
 
     @property
-    def place(self) -> str:
+    def machine_label(self) -> str:
         """What to call the machine that a fact is about."""
         return tr("this machine") if len(self.machines) == 1 else tr("one of the machines")
 

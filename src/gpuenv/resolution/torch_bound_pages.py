@@ -52,7 +52,7 @@ def _always_counts(item: Requirement, target: Target, pythons: tuple[PythonOffer
 
 
 def pages_to_read(question: ResolutionInput) -> tuple[IndexSource, ...]:
-    """Return the pages for the newest torch that may have wheels of all bound projects, and is not yet read.
+    """Return the pages for the newest torch that may have wheels of all extensions, and is not yet read.
 
     Nothing is returned where a choice with all of them stands before it, no page is left, or one of them does
     not run here anyway.
@@ -81,9 +81,9 @@ def pages_to_read(question: ResolutionInput) -> tuple[IndexSource, ...]:
 
 
 def unbound(question: ResolutionInput) -> ResolutionInput:
-    """Return the question without the projects that are bound to torch."""
+    """Return the question without the extensions."""
     request = question.request
-    for name in request.bound:
+    for name in request.extensions:
         request = request.without_project(name)
     return question.with_request(request)
 
@@ -101,7 +101,7 @@ def loosened(question: ResolutionInput) -> Iterator[ResolutionInput]:
 
 def _freed(question: ResolutionInput) -> ResolutionInput:
     request = replace(question.request, variant=None, python=None)
-    for name in ("torch", *request.companions, *request.asked_bound):
+    for name in ("torch", *request.companions, *request.requested_extensions):
         request = request.with_requirement(name)
     return question.with_request(request)
 
@@ -110,7 +110,7 @@ def _pages_of(candidate: Candidate, question: ResolutionInput) -> tuple[IndexSou
     """Return the pages that may list wheels for a build; none where one of the projects can have none."""
     ecosystem = question.knowledge.ecosystem
     fields: dict[IndexSource, None] = {}
-    for name in question.request.asked_bound:
+    for name in question.request.requested_extensions:
         wheels = ecosystem.set_of(name)
         pages = _pages_of_set(wheels, name, candidate, question) if wheels else ()
         if wheels and not pages:

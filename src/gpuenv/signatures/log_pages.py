@@ -84,7 +84,7 @@ def vocabulary_of(page: LogPage) -> Vocabulary:
 
 
 def _shortened(word: Word) -> Word:
-    """Return the two ends of what is no word of a message: such as a line of base64."""
+    """Return the two ends of what is not a word of a message: such as a line of base64."""
     return word if len(word) <= _LONGEST else word[: _LONGEST // 2] + word[-_LONGEST // 2 :]
 
 

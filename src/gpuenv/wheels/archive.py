@@ -68,7 +68,7 @@ class WheelArchive:
 
     @property
     def length(self) -> int | None:
-        """The bytes of the file itself; None where a server has not told them yet."""
+        """The bytes of the file itself; None where a server has not stated them yet."""
         if self._part:
             return self._part.ranges.length
         return Path(str(self._archive.filename)).stat().st_size

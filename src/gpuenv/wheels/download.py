@@ -117,18 +117,18 @@ class _Download:
 
     def _is_right(self, part: Path) -> bool:
         """Whether it is what was listed; with bytes of an earlier download in it, it deserves another try."""
-        message = self._expected.sha256
-        if message is None:
+        stated = self._expected.sha256
+        if stated is None:
             _check_zip(part)
             return True
-        value = self._digest.hexdigest()
-        if value == message.lower() or self._inherited:
-            return value == message.lower()
+        digest = self._digest.hexdigest()
+        if digest == stated.lower() or self._inherited:
+            return digest == stated.lower()
         raise BrokenFileError(
             tr(
                 "differs from the file that was listed: its sha256 is {found}…, expected {told}…",
-                found=value[:12],
-                told=message[:12],
+                found=digest[:12],
+                told=stated[:12],
             )
         )
 
@@ -201,10 +201,10 @@ class _Download:
         if self._have:
             self._begin_anew(sink)
         self._validator = _validator(response)
-        message = response.headers.get("Content-Length", "")
-        if not message.isdecimal() or response.headers.get("Content-Encoding", "identity") != "identity":
+        length = response.headers.get("Content-Length", "")
+        if not length.isdecimal() or response.headers.get("Content-Encoding", "identity") != "identity":
             return None
-        self._length = int(message)
+        self._length = int(length)
         return self._length
 
     def _rest_of(self, response: requests.Response, sink: IO[bytes]) -> int:
@@ -226,10 +226,10 @@ class _Download:
         self._check_length()
 
     def _check_length(self) -> None:
-        reported = self._expected.size
-        if reported is not None and self._length is not None and self._length != reported:
+        listed = self._expected.size
+        if listed is not None and self._length is not None and self._length != listed:
             raise BrokenFileError(
-                tr("has {length} bytes, but its index lists {told}", length=self._length, told=reported)
+                tr("has {length} bytes, but its index lists {told}", length=self._length, told=listed)
             )
 
     def _check_start(self, chunk: bytes, response: requests.Response) -> None:
@@ -240,9 +240,9 @@ class _Download:
 
     def _check_end(self) -> None:
         """Raise BrokenFileError where more comes than the file can have."""
-        reported = self._expected.size
-        if reported is not None and self._have > reported:
-            raise BrokenFileError(tr("has more than the {told} bytes that its index says", told=reported))
+        listed = self._expected.size
+        if listed is not None and self._have > listed:
+            raise BrokenFileError(tr("has more than the {told} bytes that its index says", told=listed))
         if self._have > self._limits.file_bytes:
             raise BrokenFileError(tr("is larger than {size} MB", size=self._limits.file_bytes >> 20))
 

@@ -24,7 +24,7 @@ _LONGEST_NAME = 4096
 
 @dataclass(frozen=True, slots=True)
 class LinkedLibraries:
-    """The libraries a file is linked with, and where the loader is told to look.
+    """The libraries a file is linked with, and where the loader is to look.
 
     LD_LIBRARY_PATH comes before `runpath` and after `rpath`.
     """
@@ -43,7 +43,7 @@ class _Segment:
 
 
 def parse_needs(read: Read) -> LinkedLibraries:
-    """Read the dynamic section; raise ValueError for what is no ELF file of 64 bits with one.
+    """Read the dynamic section; raise ValueError for anything but a 64-bit ELF file with one.
 
     https://refspecs.linuxfoundation.org/elf/gabi4+/ch5.dynamic.html
     """

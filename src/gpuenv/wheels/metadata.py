@@ -17,7 +17,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import Architecture
 from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
 from gpuenv.model.wheel import Platform
-from gpuenv.wheels.torch_wheel import MAJOR_MINOR, major_minor, told_builds, told_variant
+from gpuenv.wheels.torch_wheel import MAJOR_MINOR, major_minor, stated_builds, variant_of
 
 _VERSION = re.compile(r"^__version__\b[^=\n]*=[ \t]*['\"]([^'\"\n]+)['\"][ \t\r]*$", re.MULTILINE)
 _CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
@@ -90,9 +90,9 @@ def parse_version_file(text: str) -> VersionFile:
     """
     match = _VERSION.search(text)
     version = Version(match[1]) if match else None
-    facts = told_builds(text)
+    facts = stated_builds(text)
     if "cuda" in facts:
-        return VersionFile(version, told_variant(facts))
+        return VersionFile(version, variant_of(facts))
     local = Variant(version.local) if version and version.local else None
     return VersionFile(version, local if local and local.is_known else None)
 

@@ -13,12 +13,12 @@ from gpuenv.model.variant import CPU, Variant
 
 _MEMBER = "torch/version.py"
 _LONGEST = 1 << 16
-_TOLD = re.compile(r"^(cuda|hip|xpu)\b[^=\n]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])[ \t\r]*$", re.MULTILINE)
+_STATED = re.compile(r"^(cuda|hip|xpu)\b[^=\n]*=[ \t]*(?:None|['\"]([^'\"\n]*)['\"])[ \t\r]*$", re.MULTILINE)
 MAJOR_MINOR = re.compile(r"(\d+)\.(\d+)")
 
 
 def read_torch_variant(wheel: Path) -> Variant:
-    """Return the variant of a torch wheel; ValueError for what is no such wheel, OSError from the disk."""
+    """Return the variant of a torch wheel; ValueError for what is not such a wheel, OSError from the disk."""
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as member:
             text = member.read(_LONGEST + 1)
@@ -40,18 +40,18 @@ def parse_torch_version(text: str) -> Variant:
     cuda: Optional[str] = '12.6'
     hip: Optional[str] = None
     """
-    facts = told_builds(text)
+    facts = stated_builds(text)
     if "cuda" not in facts:
         raise ValueError(tr("does not contain its CUDA version"))
-    return told_variant(facts)
+    return variant_of(facts)
 
 
-def told_builds(text: str) -> dict[str, str]:
+def stated_builds(text: str) -> dict[str, str]:
     """Return the versions of `cuda`, `hip` and `xpu` that a version.py names, empty for None."""
-    return dict(_TOLD.findall(text))
+    return dict(_STATED.findall(text))
 
 
-def told_variant(builds: Mapping[str, str]) -> Variant:
+def variant_of(builds: Mapping[str, str]) -> Variant:
     """Return the variant; raise ValueError for a version that is none."""
     if builds["cuda"]:
         return Variant("cu" + "".join(major_minor(builds["cuda"])))

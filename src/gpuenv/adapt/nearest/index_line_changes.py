@@ -82,7 +82,7 @@ def _of_bound(
     question: ResolutionInput, solution: Solution, lines: tuple[DeclaredRequirement, ...]
 ) -> Iterator[RequirementChange]:
     """Yield the pages of projects bound to torch that are for another build of it: they go."""
-    for wheels in filter(None, map(question.knowledge.ecosystem.set_of, question.request.bound)):
+    for wheels in filter(None, map(question.knowledge.ecosystem.set_of, question.request.extensions)):
         root = wheels.page.partition("{")[0]
         own = page_for(wheels, solution.candidate)
         for line in dict.fromkeys(lines):

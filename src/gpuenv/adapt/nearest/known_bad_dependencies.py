@@ -71,7 +71,7 @@ def _mended(row: KnownBad, situation: KnownBadFacts) -> ConflictingPin | None:
     """Return what to ask of the package that a row is about instead of what is asked."""
     for item in row.when:
         for name, bad in item:
-            wanted = situation.asked.get(name)
+            wanted = situation.requested.get(name)
             if wanted is None or isinstance(bad, str) or not lies_within(wanted, bad):
                 continue
             named = (item for item in map(Requirement, row.constrain) if canonicalize_name(item.name) == name)

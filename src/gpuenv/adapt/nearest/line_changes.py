@@ -32,7 +32,7 @@ from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import COMPANIONS, STACK, admits
 from gpuenv.resolution.resolve import ResolutionInput
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import torch_bound
 from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.rules.requested import version_of
 
@@ -139,7 +139,7 @@ class _Changing:
 
     def _is_unreached(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         """Whether a wheel bound to torch lies on a page that the files do not name."""
-        if not bound.is_by_address(item, self.question.request, self.question.knowledge):
+        if not torch_bound.is_by_address(item, self.question.request, self.question.knowledge):
             return False
         local = item.file.version.local
         if local and local in (line.requirement or ""):
@@ -148,7 +148,7 @@ class _Changing:
         return not any(page.split("#")[0] == item.listing.page for page in pages)
 
     def _pinned_file(self, line: DeclaredRequirement, item: IndexedFile) -> str:
-        if bound.is_by_address(item, self.question.request, self.question.knowledge):
+        if torch_bound.is_by_address(item, self.question.request, self.question.knowledge):
             digest = f"#sha256={item.file.sha256}" if item.file.sha256 else ""
             return f"{_named(line)} @ {item.file.url}{digest}{_marker(line)}"
         return _pinned(line, str(item.file.version))

@@ -24,8 +24,7 @@ from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.release_distance import distance, named_versions
 from gpuenv.resolution.request import COMPANIONS, admits
 from gpuenv.resolution.resolve import ResolutionInput
-from gpuenv.resolution.rules import companion
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import companion, torch_bound
 from gpuenv.resolution.rules.companion_failures import CompanionMatch
 from gpuenv.resolution.rules.python import admitted, runs_on
 
@@ -74,7 +73,7 @@ class Nearness:
                 not self._leads_to(solution, wishes),
                 solution.candidate.variant not in (wishes.variant, wishes.hinted),
             ),
-            self._of(solution.companions, wishes, self.question.request.bound),
+            self._of(solution.companions, wishes, self.question.request.extensions),
             len(settled.moved),
         )
 
@@ -129,7 +128,7 @@ class Nearness:
     ) -> list[tuple[tuple[Move, Move], tuple[IndexedFile, ...]]]:
         """Return the sets of companions that fit, the nearest first, with how far each lies."""
         options = [self._options(match, solution.python, wishes) for match in self._matches_of(solution)]
-        kinds = COMPANIONS, self.question.request.bound
+        kinds = COMPANIONS, self.question.request.extensions
         results = [
             ((self._of(files, wishes, kinds[0]), self._of(files, wishes, kinds[1])), files)
             for files in islice(product(*options), _MOST_SETS)
@@ -155,7 +154,7 @@ class Nearness:
             kept = tuple(item for item in requirements if canonicalize_name(item.name) in names)
             request = replace(question.request, requirements=kept)
             facts = (candidate, request, question.target, question.knowledge, question.available)
-            results = (companion.match(*facts), bound.match(*facts))
+            results = (companion.match(*facts), torch_bound.match(*facts))
             matches = chain.from_iterable(result for result in results if isinstance(result, tuple))
             self._matches[key] = tuple(matches)
         return self._matches[key]

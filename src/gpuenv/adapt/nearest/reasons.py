@@ -18,8 +18,7 @@ from gpuenv.resolution.gpu_coverage import candidate_of, failures_on
 from gpuenv.resolution.report.refusal import asked_for, explain_failures, no_such_release
 from gpuenv.resolution.request import COMPANIONS, Request, admits
 from gpuenv.resolution.resolve import ResolutionInput, decide
-from gpuenv.resolution.rules import companion
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import companion, torch_bound
 
 
 class Reasons:
@@ -109,7 +108,7 @@ class Reasons:
         candidate, question = self._choice.candidate, self._question
         own = tuple(item for item in requested.requirements if item.name == project)
         request = with_others_free(replace(requested, requirements=own))
-        rule = companion.match if project in COMPANIONS else bound.match
+        rule = companion.match if project in COMPANIONS else torch_bound.match
         result = rule(candidate, request, question.target, question.knowledge, question.available)
         if isinstance(result, Failure):
             return Because(result.detail, result.source)

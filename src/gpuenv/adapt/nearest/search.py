@@ -52,7 +52,7 @@ class Nearest:
     def unknown(self) -> tuple[str, ...]:
         """Those given up of which no page was read that could list them: they may be there, or be built."""
         read = {listing.project for listing in self.asked.listings if not listing.problem}
-        bound = self.asked.request.bound
+        bound = self.asked.request.extensions
         return tuple(item for item in self.given_up if item in bound and item not in read)
 
     def question_for(self, solution: Solution) -> ResolutionInput:
@@ -89,7 +89,7 @@ def _free(question: ResolutionInput) -> ResolutionInput:
 
 
 def _projects(question: ResolutionInput) -> tuple[str, ...]:
-    return (*question.request.companions, *question.request.asked_bound)
+    return (*question.request.companions, *question.request.requested_extensions)
 
 
 def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:

@@ -148,7 +148,7 @@ class GroupResolver:
         if systems not in self._companions:
             one_of_each = replace(target, machines=tuple(apart.values()))
             self._companions[systems] = collect_companions(
-                question.listings, one_of_each, question.request.bound
+                question.listings, one_of_each, question.request.extensions
             )
         pythons = shared_pythons(tuple(machine_class.pythons for machine_class in classes))
         return replace(question, target=target, pythons=pythons, available=self._companions[systems])

@@ -61,7 +61,7 @@ def drivers_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[DriverNeed, ..
 
 
 def _build(facts: WheelFacts, variant: Variant) -> TorchBuild:
-    """Return the wheel as a row of torch.json would have it; a platform not told is the most common one."""
+    """Return the wheel as a row of torch.json would have it; an unknown platform is the most common one."""
     return TorchBuild(
         torch=facts.version,
         variant=variant,

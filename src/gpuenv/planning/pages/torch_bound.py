@@ -29,7 +29,7 @@ def with_bound_pages(
     names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
     if not names:
         return question
-    question = question.with_request(replace(question.request, bound=names))
+    question = question.with_request(replace(question.request, extensions=names))
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
@@ -67,5 +67,5 @@ class PageReader:
 def _of_their_sets(listings: tuple[Listing, ...], question: ResolutionInput) -> tuple[Listing, ...]:
     """Leave out what a page does not hold anyway: all projects are looked for on all pages of one round."""
     ecosystem = question.knowledge.ecosystem
-    sets = {name: wheels.name for name in question.request.bound if (wheels := ecosystem.set_of(name))}
+    sets = {name: wheels.name for name in question.request.extensions if (wheels := ecosystem.set_of(name))}
     return tuple(listing for listing in listings if sets.get(listing.project) == listing.source.name)

@@ -172,7 +172,7 @@ class _Reading:
             self.specs.append(text.partition(" #")[0].strip())
 
     def _take_choice(self, spec: MatchSpec, text: str) -> None:
-        """Learn the CUDA from what chooses torch's build; a range of them is no one wish."""
+        """Learn the CUDA from what chooses torch's build; a range of them chooses none."""
         wish = cuda_wish(spec)
         if wish is None and spec.name in _CUDA_NAMES and spec.version not in ("", "*"):
             self.warnings.append(tr("`{spec}` is ignored: it does not specify one CUDA release", spec=text))

@@ -41,7 +41,7 @@ def listings_of_channel(
     records: Iterable[CondaRecord],
     problem: str | None = None,
 ) -> tuple[Listing, ...]:
-    """Return what a channel lists of each project; packages that no rule can judge are told as unparsed."""
+    """Return what a channel lists of each project; packages that no rule can judge are listed as unparsed."""
     files: dict[str, list[WheelFile]] = {project: [] for project in projects}
     unparsed: dict[str, list[str]] = {project: [] for project in projects}
     by_name = {conda_name(project): project for project in projects}

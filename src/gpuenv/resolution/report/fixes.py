@@ -63,13 +63,13 @@ def _wishes(question: ResolutionInput) -> tuple[str, ...]:
         *(() if kept else ("variant",)),
         *(("python",) if request.python is not None else ()),
         *(project for project in request.companions if project not in request.optional),
-        *request.asked_bound,
+        *request.requested_extensions,
     )
 
 
 def _stack_of(request: Request) -> tuple[str, ...]:
     """Return torch and what must move with it."""
-    return ("torch", *request.companions, *request.asked_bound)
+    return ("torch", *request.companions, *request.requested_extensions)
 
 
 def _try(question: ResolutionInput, decision: Decision, given_up: tuple[str, ...]) -> Fix | None:
@@ -172,7 +172,7 @@ def _first_release_with_code(question: ResolutionInput, decision: Decision) -> V
     if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
         return None
     request = question.request
-    given_up = ("torch", "variant", "python", *request.companions, *request.asked_bound)
+    given_up = ("torch", "variant", "python", *request.companions, *request.requested_extensions)
     loosened = _loosen(request, given_up)
     able = decide(replace(question, request=loosened, target=question.target.with_driver_assumed())).choices
     first = min((solution.candidate.torch for solution in able), default=None)

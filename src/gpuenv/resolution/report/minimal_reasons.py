@@ -35,7 +35,7 @@ def conflict_sets(
 ) -> tuple[tuple[Failure, ...], ...]:
     """Return the fewest reasons, and what else would have to change for the build that is nearest to running.
 
-    With the fewest alone a person would change one fact, only to be told of the next. Where the GPU alone
+    With the fewest alone a person would change one fact, only to learn of the next. Where the GPU alone
     says it all, nothing is added: it is not changed for a driver's sake.
     """
     groups = fewest_reasons(rejected)

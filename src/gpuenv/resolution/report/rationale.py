@@ -47,7 +47,7 @@ def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> B
     if machine.driver.version < floor.version:
         text = tr(
             "CUDA {cuda} needs a driver that supports it; {place} has {driver}, for CUDA {supported}",
-            place=question.target.place,
+            place=question.target.machine_label,
             cuda=cuda,
             driver=machine.driver.version,
             supported=machine.driver.cuda,
@@ -55,7 +55,7 @@ def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> B
         return Because(text, f"{floor.source}; {machine.source_of('driver.cuda')}")
     text = tr(
         "CUDA {cuda} needs driver {floor} or newer; {place} has {driver}",
-        place=question.target.place,
+        place=question.target.machine_label,
         cuda=cuda,
         floor=floor.version,
         driver=machine.driver.version,

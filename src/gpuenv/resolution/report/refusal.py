@@ -85,7 +85,7 @@ def _may_list_it(question: ResolutionInput) -> tuple[str, ...]:
 def _undecided(
     question: ResolutionInput, decision: Decision, unread: tuple[str, ...], because: tuple[Because, ...]
 ) -> Unreachable:
-    """Say which places did not answer, so that what runs is not known: that is no refusal."""
+    """Say which hosts did not answer, so that what runs is not known: that is not a refusal."""
     hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
     facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _place(question)}
     text = (
@@ -134,7 +134,7 @@ def _because(failures: tuple[Failure, ...]) -> Because:
 
 
 def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]:
-    """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is told once."""
+    """Return a rejection for each failure of each build; what PyPI's and PyTorch's share is listed once."""
     result = (
         Rejection(
             "torch",
@@ -162,10 +162,10 @@ def _wanted(question: ResolutionInput) -> str:
     wanted = f"torch {exact[0]}" if len(exact) == 1 else f"torch{specifier}"
     if request.variant is not None:
         wanted = tr("{torch} for {variant}", torch=wanted, variant=request.variant)
-    if request.asked_bound:
-        wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.asked_bound))
+    if request.requested_extensions:
+        wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.requested_extensions))
     if request.python is not None:
-        wanted = tr("{torch} with Python {python}", torch=wanted, python=request.python_asked)
+        wanted = tr("{torch} with Python {python}", torch=wanted, python=request.requested_python)
     return wanted
 
 

@@ -15,7 +15,7 @@ from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import admits
 from gpuenv.resolution.resolve import ResolutionInput, decide
-from gpuenv.resolution.rules import torch_bound as bound
+from gpuenv.resolution.rules import torch_bound
 from gpuenv.resolution.torch_bound_pages import is_for, unbound
 
 
@@ -24,7 +24,7 @@ def build_or_trust(question: ResolutionInput) -> Iterator[Fix]:
 
     The torch beside it was decided: it runs here, with all else that is asked for.
     """
-    for name in question.request.asked_bound:
+    for name in question.request.requested_extensions:
         without = question.with_request(question.request.without_project(name))
         solution = next(iter(decide(without).choices), None)
         if solution is None or not _has_no_wheel(name, solution, question):
@@ -36,7 +36,7 @@ def build_or_trust(question: ResolutionInput) -> Iterator[Fix]:
 
 def _has_no_wheel(name: str, solution: Solution, question: ResolutionInput) -> bool:
     """Whether a wheel is all that the project lacks: no source helps a GPU that is too old."""
-    failure = bound.match(
+    failure = torch_bound.match(
         solution.candidate, question.request, question.target, question.knowledge, question.available
     )
     if isinstance(failure, tuple):
@@ -100,7 +100,7 @@ def _has_python(known: KnownWheels, python: PythonOffer) -> bool:
 
 
 def why_not_newer(question: ResolutionInput, solution: Solution) -> tuple[Because, ...]:
-    """Say which build would have been chosen without the bound projects, and what it lacks."""
+    """Say which build would have been chosen without the extensions, and what it lacks."""
     best = _without_bound(question, solution)
     failure = _failure(best, question) if best else None
     if best is None or failure is None:
@@ -152,7 +152,7 @@ def _advice(name: str, solution: Solution, known: KnownWheels) -> Advice:
 
 def _without_bound(question: ResolutionInput, solution: Solution) -> Solution | None:
     """Return the choice that would have been made without them, where it is another build."""
-    if not question.request.asked_bound:
+    if not question.request.requested_extensions:
         return None
     best = next(iter(decide(unbound(question)).choices), None)
     return best if best is not None and _build(best) != _build(solution) else None
@@ -163,7 +163,7 @@ def _build(solution: Solution) -> tuple[Version, str]:
 
 
 def _failure(best: Solution, question: ResolutionInput) -> Failure | None:
-    result = bound.match(
+    result = torch_bound.match(
         best.candidate, question.request, question.target, question.knowledge, question.available
     )
     return None if isinstance(result, tuple) else result

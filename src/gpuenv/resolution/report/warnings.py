@@ -132,7 +132,7 @@ def _unreadable(question: ResolutionInput) -> list[PlanWarning]:
     """Tell of pages that could not be read; of those of one mirror with one problem the first alone."""
     warnings: dict[tuple[str | None, str], PlanWarning] = {}
     for listing in question.listings:
-        requested = ("torch", *question.request.companions, *question.request.asked_bound)
+        requested = ("torch", *question.request.companions, *question.request.requested_extensions)
         if listing.problem and listing.project in requested:
             source = listing.source
             facts = {"page": listing.page, "problem": listing.problem, "mirror": source.name}

@@ -56,10 +56,10 @@ def warn_of_known_bad(
     rows = solution.known_bad
     if resolved:
         request, target = question.request, question.target
-        situation = known_bad_facts(
+        facts = known_bad_facts(
             solution.candidate, solution.companions, solution.python, target, request, resolved
         )
-        rows = known_bad.applying(situation, question.knowledge)
+        rows = known_bad.applying(facts, question.knowledge)
     return tuple(PlanWarning("known-bad", _say(row)) for row in rows if row.warn or row.avoid or row.forbid)
 
 

@@ -185,7 +185,7 @@ def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
 
 
 def companion_variant(item: IndexedFile, target: Target, knowledge: Knowledge) -> Variant | None:
-    """Return the variant of a companion on PyPI, not told by its name; None without CUDA code."""
+    """Return the variant of a companion on PyPI, which its name does not state; None without CUDA code."""
     project = str(item.file.name)
     if _has_no_variant(item):
         return None

@@ -112,13 +112,13 @@ def _check_machine(
             "CUDA {cuda} needs driver {floor} or newer, {place} has {driver}",
             cuda=cuda,
             floor=floor.version,
-            place=target.place,
+            place=target.machine_label,
             driver=machine.driver.version,
         ),
         source=f"{floor.source}; {machine.source_of('driver.version')}",
         cuda=cuda,
         floor=floor.version,
-        place=target.place,
+        place=target.machine_label,
     )
 
 

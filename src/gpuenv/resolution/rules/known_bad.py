@@ -22,18 +22,16 @@ _JUDGE = "known-bad"
 _OF_CONDA = "conda"  # judges conda's packages alone
 
 
-def applying(situation: KnownBadFacts, knowledge: Knowledge) -> tuple[KnownBad, ...]:
+def applying(facts: KnownBadFacts, knowledge: Knowledge) -> tuple[KnownBad, ...]:
     """Return the known-bad rows that apply, each with what is left to do about it.
 
     A condition on a package that a row's `constrain` names holds as long as nothing keeps the resolver from
     a bad version of it. A row that constrains and warns does either: where the user pins the bad version, it
     warns.
     """
-    (torch,) = situation.versions["torch"]
-    conda = "channel" in situation.words
-    return tuple(
-        _left_to_do(row, situation) for row in _about(torch, knowledge, conda) if _applies(row, situation)
-    )
+    (torch,) = facts.versions["torch"]
+    conda = "channel" in facts.words
+    return tuple(_left_to_do(row, facts) for row in _about(torch, knowledge, conda) if _applies(row, facts))
 
 
 @cache
@@ -49,21 +47,21 @@ def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad,
     )
 
 
-def _applies(row: KnownBad, situation: KnownBadFacts) -> bool:
-    if not situation.packages.isdisjoint(row.unless):
+def _applies(row: KnownBad, facts: KnownBadFacts) -> bool:
+    if not facts.packages.isdisjoint(row.unless):
         return False
-    return any(all(_holds(name, wanted, row, situation) for name, wanted in item) for item in row.when)
+    return any(all(_holds(name, wanted, row, facts) for name, wanted in item) for item in row.when)
 
 
-def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, situation: KnownBadFacts) -> bool:
+def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, facts: KnownBadFacts) -> bool:
     if isinstance(wanted, str):
-        return situation.words.get(name) == wanted
+        return facts.words.get(name) == wanted
     if "*" in name:
-        alike = (package for package in situation.packages if fnmatchcase(package, name))
-        return any(_holds(item, wanted, row, situation) for item in alike)
-    if name in situation.versions:
-        return any(_contains(wanted, version) for version in situation.versions[name])
-    specifiers = situation.asked.get(name)
+        alike = (package for package in facts.packages if fnmatchcase(package, name))
+        return any(_holds(item, wanted, row, facts) for item in alike)
+    if name in facts.versions:
+        return any(_contains(wanted, version) for version in facts.versions[name])
+    specifiers = facts.requested.get(name)
     if name in _named(row.constrain):
         return specifiers is None or not lies_apart(specifiers, wanted)
     return specifiers is not None and lies_within(specifiers, wanted)
@@ -85,19 +83,19 @@ def _named(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonicalize_name(Requirement(text).name) for text in texts)
 
 
-def _left_to_do(row: KnownBad, situation: KnownBadFacts) -> KnownBad:
+def _left_to_do(row: KnownBad, facts: KnownBadFacts) -> KnownBad:
     if not (row.constrain and row.warn):
         return row
-    return replace(row, constrain=()) if is_pinned_to_it(row, situation) else replace(row, warn=False)
+    return replace(row, constrain=()) if is_pinned_to_it(row, facts) else replace(row, warn=False)
 
 
-def is_pinned_to_it(row: KnownBad, situation: KnownBadFacts) -> bool:
+def is_pinned_to_it(row: KnownBad, facts: KnownBadFacts) -> bool:
     """Whether the user asks for nothing but bad versions of a package that the row constrains."""
     return any(
         name in _named(row.constrain)
         and isinstance(wanted, SpecifierSet)
-        and name in situation.asked
-        and lies_within(situation.asked[name], wanted)
+        and name in facts.requested
+        and lies_within(facts.requested[name], wanted)
         for item in row.when
         for name, wanted in item
     )
@@ -112,7 +110,7 @@ class KnownBadFailure(Failure):
 
 
 def check(
-    candidate: Candidate, rows: tuple[KnownBad, ...], situation: KnownBadFacts
+    candidate: Candidate, rows: tuple[KnownBad, ...], facts: KnownBadFacts
 ) -> tuple[KnownBadFailure, ...]:
     """Return a failure for each applying row without a workaround, or one that the user's pins exclude."""
     return tuple(
@@ -128,7 +126,7 @@ def check(
             workaround=" ".join(row.constrain),
         )
         for row in rows
-        if row.forbid or is_pinned_to_it(row, situation)
+        if row.forbid or is_pinned_to_it(row, facts)
     )
 
 

@@ -35,7 +35,7 @@ def fits(file: WheelFile, target: Target) -> bool:
 
 
 def fits_name(filename: str, target: Target) -> bool:
-    """Whether a file of that name fits every machine; what is no wheel is built there."""
+    """Whether a file of that name fits every machine; what is not a wheel is built there."""
     if not filename.endswith(".whl"):
         return True
     try:
@@ -138,7 +138,7 @@ def check(candidate: Candidate, target: Target) -> tuple[PlatformFailure, ...]:
     )
     machine = next(unfit, target.machines[0])
     needed = needed_glibc(candidate.files) if machine.system.libc != "musl" else None
-    libc, place = _libc(machine), target.place
+    libc, place = _libc(machine), target.machine_label
     detail = (
         tr(
             "{build} needs glibc {needed} or newer; {place} has {there}",

@@ -107,7 +107,7 @@ def match(
     resolver: there is nothing to say of it but that a GPU is too old.
     """
     matches = []
-    for name in request.asked_bound:
+    for name in request.requested_extensions:
         project = knowledge.ecosystem.project(name)
         if project is None:
             continue
@@ -140,7 +140,7 @@ def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch 
 
 def unfit(request: Request, target: Target, knowledge: Knowledge) -> tuple[Because, ...]:
     """Say which projects do not run here with whatever torch: for want of a GPU, or of a newer one."""
-    projects = filter(None, map(knowledge.ecosystem.project, request.asked_bound))
+    projects = filter(None, map(knowledge.ecosystem.project, request.requested_extensions))
     results = (
         (project, _too_old(project, request, target) or _alone(project, request, target))
         for project in projects
@@ -214,7 +214,7 @@ def is_by_address(item: IndexedFile, request: Request, knowledge: Knowledge) -> 
     wheels for one torch from those for another (mmcv).
     """
     name = str(item.file.name)
-    is_bound = name in request.bound and knowledge.ecosystem.set_of(name) is not None
+    is_bound = name in request.extensions and knowledge.ecosystem.set_of(name) is not None
     return is_bound and item.file.url.startswith(_REMOTE)
 
 
