@@ -23,7 +23,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.known_bad_facts import KnownBadFacts
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.rules import driver, known_bad
+from gpuenv.resolution.rules import bundled_libraries, driver, gpu_code, known_bad
 from gpuenv.resolution.rules.platform_tags import fits
 
 KNOWLEDGE = load_knowledge()
