@@ -11,7 +11,7 @@ from typing import Any, Literal
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.knowledge.records import Row, as_capability, as_version, or_none
+from gpuenv.knowledge.records import Row, as_capability, as_version, from_row, or_none
 from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
@@ -138,7 +138,7 @@ class Ecosystem:
 
     @cached_property
     def _sets(self) -> Mapping[str, WheelSet]:
-        return {row["set"]: _parse_set(row) for row in self._of("set")}
+        return {row["set"]: from_row(WheelSet, row, name=row["set"]) for row in self._of("set")}
 
     @cached_property
     def _wheels(self) -> Mapping[str, tuple[KnownWheels, ...]]:
@@ -175,39 +175,18 @@ def minor_of(torch: Version) -> Minor:
 
 
 def _parse_project(row: Row) -> BoundProject:
-    return BoundProject(
+    return from_row(
+        BoundProject,
+        row,
         name=row["project"],
-        set=row["set"],
         least=or_none(as_capability, row["least_compute_capability"]),
         least_for=SpecifierSet(row["least_for"] or ""),
-        gpu_only=row["gpu_only"],
-        source=row["source"],
-    )
-
-
-def _parse_set(row: Row) -> WheelSet:
-    return WheelSet(
-        name=row["set"],
-        projects=tuple(row["projects"]),
-        page=row["page"],
-        match=row["match"],
-        ended=row["ended"],
-        missing_status=tuple(row["missing_status"]),
-        source=row["source"],
     )
 
 
 def _parse_wheels(row: Row) -> KnownWheels:
-    return KnownWheels(
-        torch=_parse_minor(row["torch"]),
-        variant=row["variant"],
-        platform=row["platform"],
-        pythons=tuple(row["pythons"]),
-        versions=tuple(map(as_version, row["versions"])),
-        by=row["by"],
-        pages=tuple(row["pages"]),
-        source=row["source"],
-    )
+    versions = tuple(map(as_version, row["versions"]))
+    return from_row(KnownWheels, row, torch=_parse_minor(row["torch"]), versions=versions)
 
 
 def _parse_minor(text: Any) -> Minor:

@@ -152,6 +152,13 @@ def or_none(parse: Callable[[str], _T], text: str | None) -> _T | None:
 _as_variant = cache(Variant)
 
 
+def from_row(kind: Callable[..., _T], row: Row, **parsed: object) -> _T:
+    """Make a value of a class of `parsed` and of what the row has by the names of its other fields."""
+    names = [name for name in kind.__annotations__ if name not in parsed]
+    values = {name: tuple(row[name]) if isinstance(row[name], list) else row[name] for name in names}
+    return kind(**parsed, **values)
+
+
 @cache
 def _as_architectures(texts: tuple[str, ...]) -> tuple[Architecture, ...]:
     return tuple(_as_architecture(text) for text in texts)
@@ -195,12 +202,12 @@ def parse_architecture_support(row: Row) -> ArchitectureSupport:
     {"kind": "architecture", "architecture": "Kepler", "compute_capabilities": ["3.5", "3.7"],
      "first_cuda": "5.0", "last_cuda": "11.8", "last_driver_branch": 470, "source": "..."}
     """
-    return ArchitectureSupport(
-        row["architecture"],
-        as_cuda_version(row["first_cuda"]),
-        or_none(as_cuda_version, row["last_cuda"]),
-        row["last_driver_branch"],
-        row["source"],
+    return from_row(
+        ArchitectureSupport,
+        row,
+        name=row["architecture"],
+        first_cuda=as_cuda_version(row["first_cuda"]),
+        last_cuda=or_none(as_cuda_version, row["last_cuda"]),
     )
 
 
@@ -211,14 +218,8 @@ def parse_companions(row: Row) -> Companions:
      "basis": "version.py", "source": "...", "evidence": "matrix"}
     {"kind": "pair", "torch": "2.14.1", "project": "triton", "specifier": "~=3.8.0", "basis": "metadata", ...}
     """
-    return Companions(
-        row["project"],
-        tuple(as_version(version) for version in row.get("versions", ())),
-        or_none(as_specifier, row.get("specifier")),
-        row["basis"],
-        row["source"],
-        row["evidence"],
-    )
+    versions = tuple(as_version(version) for version in row.get("versions", ()))
+    return from_row(Companions, row, versions=versions, specifier=or_none(as_specifier, row.get("specifier")))
 
 
 def parse_companion_release(row: Row) -> CompanionRelease:
@@ -229,17 +230,14 @@ def parse_companion_release(row: Row) -> CompanionRelease:
      "pypi_cuda": {"linux-64": "13.0"}, "cuda_match": "major",
      "architectures": ["sm_80"], "source": "..."}
     """
-    return CompanionRelease(
-        row["project"],
-        as_version(row["version"]),
-        (row["requires_torch"] or "").startswith("=="),
-        or_none(as_specifier, row["requires_python"]),
-        tuple(row["pythons"]),
-        row["yanked"],
-        tuple((platform, as_cuda_version(cuda)) for platform, cuda in row["pypi_cuda"].items()),
-        row["cuda_match"],
-        _as_architectures(tuple(row.get("architectures", ()))),
-        row["source"],
+    return from_row(
+        CompanionRelease,
+        row,
+        version=as_version(row["version"]),
+        pins_torch=(row["requires_torch"] or "").startswith("=="),
+        requires_python=or_none(as_specifier, row["requires_python"]),
+        pypi_cuda=tuple((platform, as_cuda_version(cuda)) for platform, cuda in row["pypi_cuda"].items()),
+        architectures=_as_architectures(tuple(row.get("architectures", ()))),
     )
 
 
@@ -250,23 +248,11 @@ def parse_known_bad(row: Row) -> KnownBad:
      "constrain": ["numpy<2"], "add": [], "forbid": false, "avoid": false, "warn": false, "effect": "...",
      "remedy": "numpy<2", "source": "..."}
     """
-    return KnownBad(
-        row["id"],
-        row["judge"],
-        tuple(
-            tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in item.items())
-            for item in row["when"]
-        ),
-        tuple(row["unless"]),
-        tuple(row["constrain"]),
-        tuple(row["add"]),
-        row["forbid"],
-        row["avoid"],
-        row["warn"],
-        row["effect"],
-        row["remedy"],
-        row["source"],
+    when = tuple(
+        tuple((name, wanted if name in WORDS else as_specifier(wanted)) for name, wanted in item.items())
+        for item in row["when"]
     )
+    return from_row(KnownBad, row, when=when)
 
 
 def parse_library_floor(row: Row) -> LibraryFloor:
@@ -275,14 +261,10 @@ def parse_library_floor(row: Row) -> LibraryFloor:
     {"kind": "floor", "library": "cudnn", "name": "cuDNN", "counts": "release", "from": "9.11", "cuda": null,
      "min_compute_capability": "7.5", "least_gpus": 1, "platforms": ["linux-64"], "source": "..."}
     """
-    return LibraryFloor(
-        row["library"],
-        row["name"],
-        row["counts"],
-        as_version(row["from"]),
-        or_none(as_specifier, row["cuda"]),
-        as_capability(row["min_compute_capability"]),
-        row["least_gpus"],
-        tuple(row["platforms"]),
-        row["source"],
+    return from_row(
+        LibraryFloor,
+        row,
+        since=as_version(row["from"]),
+        cuda=or_none(as_specifier, row["cuda"]),
+        min_capability=as_capability(row["min_compute_capability"]),
     )

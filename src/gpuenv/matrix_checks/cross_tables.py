@@ -12,9 +12,9 @@ from packaging.version import Version
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.model.variant import Variant, parse_cuda_version
+from gpuenv.model.wheel import PLATFORM_TAGS
+from gpuenv.resolution.gpu_coverage import driver_system
 
-_SYSTEM = {"linux-64": "linux", "linux-aarch64": "linux", "win-64": "windows"}
-_TAG_ENDS = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "win_amd64"}
 _COLUMNS = ("torchvision", "torchaudio", "torchtext")
 
 
@@ -64,7 +64,7 @@ def _tags_fit_platforms(torch: Rows) -> Complaints:
 
 def _tag_fits(tag: str, platform: str) -> bool:
     # `manylinux_2_17_aarch64.manylinux2014_aarch64` is a compressed set
-    system, _, machine = _TAG_ENDS[platform].partition("_")
+    system, _, machine = PLATFORM_TAGS[platform].partition("_")
     return all(part.endswith(machine) and system in part for part in tag.split("."))
 
 
@@ -86,7 +86,7 @@ def _builds_have_floors(torch: Rows, cuda: Rows) -> Complaints:
             what = str(row["major"]) if row["kind"] == "family" else row["cuda"]
             floors.update((what, system) for system in ("linux", "windows") if row[system])
     for row in torch:
-        system = _SYSTEM[row["platform"]]
+        system = driver_system(row["platform"])
         if row["cuda"] and not {(row["cuda"], system), (row["cuda"].partition(".")[0], system)} & floors:
             yield row, tr("CUDA {cuda} has no driver floor on {system}", cuda=row["cuda"], system=system)
 

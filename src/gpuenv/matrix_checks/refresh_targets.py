@@ -15,16 +15,10 @@ from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.serialise import python_order
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import PLATFORMS, IndexKind, Platform, WheelFile
+from gpuenv.model.wheel import PLATFORM_TAGS, PLATFORMS, IndexKind, Platform, WheelFile
 
 TORCH = "torch"
 PROJECTS = (TORCH, "torchvision", "torchaudio")
-
-_ENDINGS: Mapping[Platform, str] = {
-    "linux-64": "linux_x86_64",
-    "linux-aarch64": "linux_aarch64",
-    "win-64": "win_amd64",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +176,8 @@ def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
 def platform_of(file: WheelFile) -> Platform | None:
     """Tell which of gpuenv's platforms a wheel is for."""
     tags = [tag.platform for tag in file.tags]
-    for platform, ending in _ENDINGS.items():
-        system, _, machine = ending.partition("_")
+    for platform in PLATFORMS:
+        system, _, machine = PLATFORM_TAGS[platform].partition("_")
         if any(tag.endswith(machine) and system in tag and "musl" not in tag for tag in tags):
             return platform
     return None

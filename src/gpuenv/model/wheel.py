@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,11 @@ from gpuenv.model.variant import CudaVersion, Variant
 
 Platform = Literal["linux-64", "linux-aarch64", "win-64"]
 PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64", "win-64")
+PLATFORM_TAGS: Mapping[str, str] = {  # of wheels, without a glibc
+    "linux-64": "linux_x86_64",
+    "linux-aarch64": "linux_aarch64",
+    "win-64": "win_amd64",
+}
 Evidence = Literal["wheel", "matrix", "assumed"]
 IndexKind = Literal["pypi", "pytorch", "conda"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -17,16 +17,12 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import Architecture
 from gpuenv.model.variant import CudaVersion, Variant, parse_cuda_version
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.markers import marker_environment
 from gpuenv.wheels.torch_wheel import MAJOR_MINOR, major_minor, stated_builds, variant_of
 
 _VERSION = re.compile(r"^__version__\b[^=\n]*=[ \t]*['\"]([^'\"\n]+)['\"][ \t\r]*$", re.MULTILINE)
 _CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
 _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(5, 21)))
-_MACHINES: Mapping[Platform, Mapping[str, str]] = {
-    "linux-64": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "x86_64"},
-    "linux-aarch64": {"platform_system": "Linux", "sys_platform": "linux", "platform_machine": "aarch64"},
-    "win-64": {"platform_system": "Windows", "sys_platform": "win32", "platform_machine": "AMD64"},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +154,7 @@ def _requirement(
 def _holds(requirement: Requirement, platform: Platform, wanted: tuple[tuple[str, str], ...]) -> bool:
     # torch 2.2 asks for triton below Python 3.12 only
     return requirement.marker is None or any(
-        requirement.marker.evaluate({**_MACHINES[platform], "python_version": python, "extra": extra})
+        requirement.marker.evaluate({**marker_environment(platform, f"{python}.0"), "extra": extra})
         for python, extra in wanted
     )
 

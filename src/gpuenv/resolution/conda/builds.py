@@ -15,10 +15,9 @@ from gpuenv.knowledge.records import Row, parse_torch_build
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.python import parse_python_tag
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import Platform, TorchBuild, WheelFile
+from gpuenv.model.wheel import PLATFORM_TAGS, Platform, TorchBuild, WheelFile
 
 _PYTHON = "{python}"
-_ARCHITECTURES = {"linux-64": "linux_x86_64", "linux-aarch64": "linux_aarch64", "win-64": "win_amd64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def _as_torch_row(row: Mapping[str, Any]) -> Row:
 
 def platform_tag(platform: str, glibc: str | None) -> str:
     """Return the wheel tag that says the same of a system: its architecture, and the least glibc if known."""
-    plain = _ARCHITECTURES[platform]
+    plain = PLATFORM_TAGS[platform]
     if glibc is None or not plain.startswith("linux_"):
         return plain
     return f"manylinux_{glibc.replace('.', '_')}_{plain.removeprefix('linux_')}"

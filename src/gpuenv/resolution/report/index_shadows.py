@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
@@ -34,24 +34,23 @@ def _plain(url: str) -> str:
 
 def warn_of_shadows(shadows: Iterable[Shadow]) -> tuple[PlanWarning, ...]:
     """Name the packages for each pair of indexes, and say which serves them."""
-    names: dict[tuple[str, str], list[str]] = {}
+    text = N_(
+        "{packages}: installed from the extra index {first}, although {second} lists the same "
+        "names: the first index that lists a name is used, and extra indexes come first; if that "
+        "is not intended, remove the extra index"
+    )
+    return _one_a_pair(shadows, text)
+
+
+def _one_a_pair(shadows: Iterable[Shadow], text: str) -> tuple[PlanWarning, ...]:
+    """Return a warning for each pair of indexes, without the passwords in their addresses."""
+    packages: dict[tuple[str, str], dict[str, None]] = {}
     for shadow in shadows:
-        names.setdefault((redact_credentials(shadow.first), redact_credentials(shadow.second)), []).append(
-            shadow.package
-        )
+        pair = redact_credentials(shadow.first), redact_credentials(shadow.second)
+        packages.setdefault(pair, {})[shadow.package] = None
     return tuple(
-        PlanWarning(
-            SHADOWED,
-            tr(
-                "{packages}: installed from the extra index {first}, although {second} lists the same "
-                "names: the first index that lists a name is used, and extra indexes come first; if that "
-                "is not intended, remove the extra index",
-                packages=", ".join(packages),
-                first=first,
-                second=second,
-            ),
-        )
-        for (first, second), packages in names.items()
+        PlanWarning(SHADOWED, tr(text, packages=", ".join(names), first=first, second=second))
+        for (first, second), names in packages.items()
     )
 
 
@@ -61,28 +60,19 @@ def warn_of_stack_shadows(
     """Name the user's own indexes and folders that list the torch stack too, which comes from elsewhere."""
     own = {_plain(source.url) for source in (*configuration.extra_index_urls, *configuration.find_links)}
     planned = {package.name: package for package in packages if package.index is not None}
-    names: dict[tuple[str, str], list[str]] = {}
-    for listing in listings:
-        item = planned.get(listing.project)
-        location = listing.source.url
-        is_other = item is not None and not same_index(item.index, location)
-        if item is not None and is_other and _plain(location) in own and _could_replace(listing, item):
-            names.setdefault((redact_credentials(location), redact_credentials(str(item.index))), []).append(
-                item.name
-            )
-    return tuple(
-        PlanWarning(
-            SHADOWED,
-            tr(
-                "{packages}: also listed by {place}; installed from {index} by URL and hash, so that no "
-                "other index can replace them",
-                packages=", ".join(dict.fromkeys(packages)),
-                place=where,
-                index=index,
-            ),
-        )
-        for (where, index), packages in names.items()
+    text = N_(
+        "{packages}: also listed by {first}; installed from {second} by URL and hash, so that no "
+        "other index can replace them"
     )
+    shadows = (
+        Shadow(item.name, listing.source.url, item.index)
+        for listing in listings
+        if (item := planned.get(listing.project))
+        and item.index
+        and not same_index(item.index, listing.source.url)
+        if _plain(listing.source.url) in own and _could_replace(listing, item)
+    )
+    return _one_a_pair(shadows, text)
 
 
 def _could_replace(listing: Listing, item: PlannedPackage) -> bool:
