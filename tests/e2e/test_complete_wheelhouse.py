@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,3 +68,16 @@ def test_an_index_that_hangs_is_not_waited_for(
 ) -> None:
     with server.failing("hang", "/simple/"):
         check_made(program, wheelhouse, manager)
+
+
+def test_what_an_index_on_disk_has_is_had_from_there(
+    program: Program, wheelhouse: Path, tmp_path: Path
+) -> None:
+    """All files are on this machine, but not all of them in the wheelhouse."""
+    page = tmp_path / "simple" / "tinydep"
+    page.mkdir(parents=True)
+    (wheel,) = wheelhouse.glob("tinydep-*")
+    shutil.move(wheel, page)
+    (page / "index.html").write_text(f'<a href="{wheel.name}">{wheel.name}</a>', encoding="utf-8")
+    index = page.parent.as_uri()
+    check_made(program.with_(PIP_INDEX_URL=index, UV_DEFAULT_INDEX=index), wheelhouse, "uv")
