@@ -8,7 +8,7 @@ import struct
 import threading
 import tracemalloc
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -73,24 +73,31 @@ def _said(*pieces: Iterable[bytes] | bytes) -> Answer:
 
 @dataclass(frozen=True)
 class _Bomb:
-    """What unpacks to 10 GB."""
+    """What unpacks to so many megabytes."""
 
     wbits: int
+    size: int = 10_000
 
     def __iter__(self) -> Iterator[bytes]:
         packer = zlib.compressobj(9, wbits=self.wbits)
-        for _ in range(10_000):
+        for _ in range(self.size):
             yield packer.compress(bytes(1 << 20))
         yield packer.flush()
 
 
 _GZIP, _DEFLATE = 31, -15
 _DIGEST = "0" * 64
-_TWICE = gzip.compress(gzip.compress(b"\0" * (64 << 20)))
+
+
+def _twice(_: str) -> Iterator[bytes]:
+    yield head(Content_Encoding="gzip, gzip", **_HTML)
+    yield gzip.compress(b"".join(_Bomb(_GZIP, 64)))
+
+
 PAGES: dict[str, tuple[Answer, str]] = {
     "gzip bomb": (_said(head(Content_Encoding="gzip", **_HTML), _Bomb(_GZIP)), _LARGE),
     "deflate bomb": (_said(head(Content_Encoding="deflate", **_HTML), _Bomb(_DEFLATE)), _LARGE),
-    "gzip twice": (_said(head(Content_Encoding="gzip, gzip", **_HTML), _TWICE), _LARGE),
+    "gzip twice": (_twice, _LARGE),
     "gzip of nothing": (
         _said(head(Content_Encoding="gzip", **_HTML), ForEver(gzip.compress(b"") * 3000)), _ENDLESS,
     ),
@@ -276,30 +283,34 @@ def test_a_sample_of_a_server_ends(client: HttpClient) -> None:
 
 
 _ENTRY = b'"pytorch-2.%d-py_0.conda": {"name": "pytorch", "pad": "%s"},\n'
-_MANY = b'{"packages.conda": {' + b"".join(_ENTRY % (n, b"x" * 1000) for n in range(2000))
-CHANNELS: dict[str, tuple[str, bytes, str, str]] = {
-    "blanks": ("repodata.json.zst", compress(b"{" + b" " * (300 << 20)), "", "it swells to more than"),
-    "zeros": ("repodata.json.zst", compress(bytes(100 << 20)), "", "not a JSON object"),
-    "frames": ("repodata.json.zst", compress(b"") * 20_000, "", "frames"),
-    "bz2 under that name": ("repodata.json.zst", bz2.compress(bytes(1 << 20)), "", "codec can't decode"),
+_ZST, _SHARDS = "repodata.json.zst", "repodata_shards.msgpack.zst"
+
+
+def _breaking_off() -> bytes:
+    return b'{"packages.conda": {' + b"".join(_ENTRY % (n, b"x" * 1000) for n in range(2000))
+
+
+CHANNELS: dict[str, tuple[str, Callable[[], bytes], str, str]] = {  # bodies are made when they are needed
+    "blanks": (_ZST, lambda: compress(b"{" + b" " * (300 << 20)), "", "it swells to more than"),
+    "zeros": (_ZST, lambda: compress(bytes(100 << 20)), "", "not a JSON object"),
+    "frames": (_ZST, lambda: compress(b"") * 20_000, "", "frames"),
+    "bz2 under that name": (_ZST, lambda: bz2.compress(bytes(1 << 20)), "", "codec can't decode"),
     "gzip on its way": (
-        "repodata.json",
-        gzip.compress(b"{" + b" " * (100 << 20)),
-        "gzip",
-        "it swells to more than",
+        "repodata.json", lambda: gzip.compress(b"{" + b" " * (100 << 20)), "gzip", "it swells to more than",
     ),
-    "half a gzip": ("repodata.json", gzip.compress(b"{" + b" " * 5000)[:-10], "gzip", _BROKEN),
-    "nested": ("repodata.json", b'{"info": ' + b"[" * 100_000, "", "nested too deeply"),
-    "one long word": ("repodata.json", b'{"a": "' + b"x" * (20 << 20), "", "too long"),
-    "shards": ("repodata_shards.msgpack.zst", compress(bytes(100 << 20)), "", "it swells to more than"),
-    "nested shards": ("repodata_shards.msgpack.zst", compress(b"\x91" * 100_000), "", "MessagePack"),
-    "breaks off": ("repodata.json", _MANY, "", "an object has no key"),
-}
+    "half a gzip": ("repodata.json", lambda: gzip.compress(b"{" + b" " * 5000)[:-10], "gzip", _BROKEN),
+    "nested": ("repodata.json", lambda: b'{"info": ' + b"[" * 100_000, "", "nested too deeply"),
+    "one long word": ("repodata.json", lambda: b'{"a": "' + b"x" * (20 << 20), "", "too long"),
+    "shards": (_SHARDS, lambda: compress(bytes(100 << 20)), "", "it swells to more than"),
+    "nested shards": (_SHARDS, lambda: compress(b"\x91" * 100_000), "", "MessagePack"),
+    "breaks off": ("repodata.json", _breaking_off, "", "an object has no key"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_conda_channel_ends(name: str, client: HttpClient) -> None:
-    file, body, encoding, reason = CHANNELS[name]
+    file, make, encoding, reason = CHANNELS[name]
+    body = make()
 
     def answer(asked: str) -> Iterable[bytes]:
         if f"/{file} " in asked:

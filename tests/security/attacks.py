@@ -49,7 +49,7 @@ def attack(deed: str, gain: str, *, without: str) -> Callable[[Any], Any]:
         test.attack = Attack(deed, gain, without, test.__name__, test.__module__, cases)
         runs = (
             pytest.param("", id="held-off"),
-            pytest.param(without, id=f"without-{without}", marks=pytest.mark.variant),
+            pytest.param(without, id=f"without-{without}", marks=(pytest.mark.variant, pytest.mark.slow)),
         )
         twice = pytest.mark.parametrize("undone", runs, indirect=True)
         return pytest.mark.usefixtures("undone")(twice(test))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from statistics import median, quantiles
@@ -14,9 +15,13 @@ LINES = 300
 MODULES = 20
 LONGER = {"verification/child.py"}  # one file, as it is handed to other Pythons
 FILES = {str(path.relative_to(SOURCE)): path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")}
-TREES = {name: ast.parse(text) for name, text in FILES.items()}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@cache
+def trees() -> tuple[ast.Module, ...]:
+    return tuple(map(ast.parse, FILES.values()))
 
 
 def public(tree: ast.Module) -> Iterator[Function | ast.ClassDef]:
@@ -44,12 +49,12 @@ def length(function: Function) -> int:
 
 
 def test_functions_are_short() -> None:
-    nodes = chain.from_iterable(map(ast.walk, TREES.values()))
+    nodes = chain.from_iterable(map(ast.walk, trees()))
     lengths = [length(node) for node in nodes if isinstance(node, FUNCTIONS)]
     assert median(lengths) <= 6
     assert quantiles(lengths, n=10)[-1] <= 20
 
 
 def test_what_others_use_is_documented() -> None:
-    documented = [bool(ast.get_docstring(item)) for tree in TREES.values() for item in public(tree)]
+    documented = [bool(ast.get_docstring(item)) for tree in trees() for item in public(tree)]
     assert sum(documented) / len(documented) >= 0.95
