@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pty
+import shutil
 import signal
 import sys
 import time
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
-from running import Done, Program
+from running import Done, Program, make_program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.environments import snapshot
@@ -66,11 +67,40 @@ def files(environment: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
 
 
-@pytest.fixture
-def paper(program: Program, mirrors: tuple[str, ...]) -> Path:
-    """Make an environment with a torch for the CPU, and without any package beside it."""
+@pytest.fixture(scope="module")
+def made(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> Program:
+    """Make an environment with a torch for the CPU, and keep a copy of all that is there then."""
+    program = make_program(tmp_path_factory.mktemp("made") / "user")
+    mirrors = ("--mirror", server.pytorch, "--mirror", server.pypi)
     done = program.run("create", "paper", *CPU, "--yes", "--json", *mirrors)
     assert done.status == 0, done.err
+    _copy(program.root, program.root.with_name("kept"))
+    return program
+
+
+@pytest.fixture
+def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
+    """Run gpuenv where `paper` has just been made, or where nothing is."""
+    if "paper" not in request.fixturenames:
+        return make_program(tmp_path / "user")
+    program: Program = request.getfixturevalue("made")
+    shutil.rmtree(program.root)
+    _copy(program.root.with_name("kept"), program.root)
+    return program
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """Copy a folder; pip's own files, which are most of them and which nothing changes, are linked."""
+
+    def copy(file: str, to: str) -> object:
+        return os.link(file, to) if "/pip/" in file else shutil.copy2(file, to)
+
+    shutil.copytree(folder, to, symlinks=True, copy_function=copy)
+
+
+@pytest.fixture
+def paper(program: Program) -> Path:
+    """Return an environment with a torch for the CPU, and without any package beside it."""
     return program.environments / "paper"
 
 
@@ -426,6 +456,7 @@ def test_the_constraints_inside_follow_torch_and_hold_nothing_back(program: Prog
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ensurepip") is None, reason="this Python has no pip")
+@pytest.mark.slow
 def test_an_environment_of_pip_s_is_changed_by_pip(program: Program, mirrors: tuple[str, ...]) -> None:
     words = (*CPU[:-1], "pip", "torchvision")
     assert program.run("create", "paper", *words, "--yes", "--json", *mirrors).status == 0

@@ -18,24 +18,10 @@ from tiny_wheels import tiny_torch, tiny_wheel
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    _one_case_of_each(items)
     if os.name == "nt":
         for item in items:
             if item.path.parent == Path(__file__).parent:
                 item.add_marker(pytest.mark.skip(reason="the fakes on the PATH are shell scripts"))
-
-
-def _one_case_of_each(items: list[pytest.Item]) -> None:
-    """Of an attack that is tried in several ways, leave one and one without the mend; the others are slow."""
-    seen: set[tuple[object, object]] = set()
-    for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item.function, "attack"):
-            key = (item.function, item.callspec.params["undone"])
-            if key in seen:
-                item.add_marker(pytest.mark.slow)
-            seen.add(key)
-        elif getattr(item, "callspec", None) and item.callspec.params.get("manager") == "pip":
-            item.add_marker(pytest.mark.slow)  # as with uv, in five times the time
 
 
 @pytest.hookimpl(wrapper=True)
