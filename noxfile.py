@@ -99,6 +99,7 @@ def slow(session: nox.Session) -> None:
 
 def _test(session: nox.Session, *options: str) -> None:
     _install_gpuenv(session, "test")
+    session.env["PYTHONDONTWRITEBYTECODE"] = ""  # each worker would compile all tests, each time
     workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), "--dist", "worksteal")
     session.run("pytest", *workers, *options, *session.posargs)
 

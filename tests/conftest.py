@@ -6,6 +6,7 @@ example is too slow. Of a test that runs gpuenv in several cases the first is tr
 
 from __future__ import annotations
 
+import gc
 import signal
 
 import pytest
@@ -22,14 +23,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-_OF_RUNS = ("e2e", "security")  # whose tests run gpuenv
+_OF_RUNS = {  # folders and modules whose tests run gpuenv, or other programs
+    "e2e", "security", "test_bootstrap_script", "test_create", "test_disks_full", "test_languages", "test_left",
+    "test_matrix_files", "test_matrix_inspect", "test_matrix_refresh", "test_mirrors_use", "test_node_program",
+}  # fmt: skip
+
+
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, and in what comes from now on: what has been collected stays."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow all cases but the first of a test of runs: they are alike."""
     tried = set()
     for item in items:
-        if isinstance(item, pytest.Function) and item.path.parent.name in _OF_RUNS:
+        if isinstance(item, pytest.Function) and _OF_RUNS & {item.path.parent.name, item.path.stem}:
             if item.function in tried:
                 item.add_marker(pytest.mark.slow)
             elif not item.get_closest_marker("slow"):

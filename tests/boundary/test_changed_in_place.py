@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="it forks")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", every(2, ("keep", "undo")))
 def test_a_kill_before_any_change_to_the_disk_leaves_what_was_there_or_all_that_is_new(
     tmp_path: Path, end: str

@@ -471,6 +471,7 @@ def test_a_directory_made_by_hand_after_a_kill_is_not_removed(
     assert precious.exists()
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("scenario", every(5, ("create", "force", "unverified", "failing", "remove")))
 def test_a_kill_before_any_change_to_the_disk_leaves_all_of_one_environment_or_none(
@@ -501,6 +502,7 @@ def real_environ(environ: dict[str, str], tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **environ, "PATH": os.environ["PATH"], "UV_CACHE_DIR": str(tmp_path / "cache")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", [uv, pip])
 def test_a_real_installer_does_what_the_steps_say(
     environ: dict[str, str], tmp_path: Path, data: Path, manager: object

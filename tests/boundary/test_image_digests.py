@@ -139,6 +139,7 @@ def tags() -> list[tuple[str, str]]:
     return [(row["repository"], row["tag"]) for row in tool.build_images()]
 
 
+@pytest.mark.slow
 def test_all_images_are_brought_up_to_date_in_the_facts_and_in_the_matrix(site: Site, tmp_path: Path) -> None:
     for number, (repository, tag) in enumerate(tags()):
         body = index_of("amd64", "arm64", f"other{number}")

@@ -81,6 +81,7 @@ def test_a_broken_file_is_one_fault_and_no_traceback(
     assert shown == ["matrix-unreadable", "the matrix `libraries` cannot be read"]
 
 
+@pytest.mark.slow
 def test_a_wrong_row_is_a_fault_that_names_it(installed: Path) -> None:
     path = installed / "gpuenv" / "matrices" / "data" / "torch.json"
     document = json.loads(path.read_text())
@@ -90,6 +91,7 @@ def test_a_wrong_row_is_a_fault_that_names_it(installed: Path) -> None:
     assert fault[:2] == ["torch", "1.0.0 cpu linux-64 pytorch"]
 
 
+@pytest.mark.slow
 def test_a_table_that_lost_a_row_is_found_by_the_manifest(installed: Path) -> None:
     path = installed / "gpuenv" / "matrices" / "data" / "known-bad.json"
     document = json.loads(path.read_text(encoding="utf-8"))
@@ -100,6 +102,7 @@ def test_a_table_that_lost_a_row_is_found_by_the_manifest(installed: Path) -> No
     assert fault == ["known-bad", "known-bad.json", f"shrank from {count} to {count - 1} rows"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [None, "{", '{"rows": [{"table": "torch"}]}'])
 def test_an_absent_or_garbled_manifest_is_a_fault(installed: Path, text: str | None) -> None:
     path = installed / "gpuenv" / "matrices" / "data" / "manifest.json"

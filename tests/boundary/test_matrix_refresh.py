@@ -286,6 +286,7 @@ def test_reread_reads_what_is_known_from_elsewhere_once(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     every(3, ("", "{", "[]", '{"rows": 3}', '{"rows": [3, {"torch": "3.0.0"}]}', "\0\0\0", '{"rows": null}')),
@@ -315,6 +316,7 @@ def test_sound_rows_beside_garbled_ones_are_kept(environ: dict[str, str]) -> Non
     assert len(overlay_warnings(environ)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_what_was_read_before_the_end_is_not_read_again(

@@ -13,6 +13,7 @@ HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="environments hold their path on Windows")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["clone", "rename", "elsewhere"])
 def test_a_kill_before_any_change_to_the_disk_leaves_whole_environments(
     tmp_path: Path, scenario: str

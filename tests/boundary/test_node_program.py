@@ -199,6 +199,7 @@ def test_gpuenv_on_that_machine_knows_what_was_made(node: Node, wheels: Path) ->
     assert remains(node.data) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uv", [True, False])
 def test_files_are_held_to_their_hashes(tmp_path: Path, wheels: Path, *, uv: bool) -> None:
     """By uv, and by pip where there is no uv."""
@@ -515,6 +516,7 @@ def test_what_a_killed_program_left_is_undone_by_the_next(
         assert generation(node) == "new"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True])
 def test_wherever_it_is_killed_the_old_one_or_nothing_or_the_new_one_is_there(
     faked: tuple[Node, Path], *, replaces: bool

@@ -43,6 +43,7 @@ def again(folder: Path) -> process.Completed:
     return process.run((sys.executable, "-c", code, str(folder)), timeout_s=60)
 
 
+@pytest.mark.slow
 def test_it_is_the_same_from_a_checkout_and_from_what_was_installed_of_it(tmp_path: Path) -> None:
     wheel = own_wheel()
     assert own_wheel() == wheel

@@ -121,6 +121,7 @@ def test_offline_what_it_needs_is_known_by_hash_for_every_python(program: Progra
     assert {"cp310", "cp314"} <= {part for name in wheels for part in name.split("-")}
 
 
+@pytest.mark.slow
 def test_what_an_index_has_of_its_own_is_locked_from_there(program: Program, needs: str) -> None:
     done = program.run("bootstrap", "--mirror", needs)
     assert done.status == 0, done.err
@@ -198,6 +199,7 @@ def torch(server: IndexServer, tmp_path: Path) -> str:
     return TORCH
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("needs")
 def test_pinned_it_holds_the_lock_of_a_plan(
     program: Program, mirrors: tuple[str, ...], server: IndexServer, torch: str
@@ -323,6 +325,7 @@ def create(program: Program, lab: Path, *words: str) -> Done:
     return program.run("create", "--from", lab, "--yes", *words)
 
 
+@pytest.mark.slow
 def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> None:
     """All that are not there yet, with what the file says and the lab's own mirrors."""
     item = create(program, lab, "exact", "--json")
@@ -340,6 +343,7 @@ def test_a_labs_environments_are_made_here_too(program: Program, lab: Path) -> N
     assert (taken.status, taken.error["code"]) == (2, "environment-exists")
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_create_left_of_a_lab_is_verified(program: Program, lab: Path) -> None:
     """Also where no environment is named; what its file does not want verified stays as it is."""
     text = lab.read_text(encoding="utf-8").replace("verify = false", "verify = true")

@@ -62,6 +62,7 @@ def test_offline_nothing_is_asked(
     assert server.asked == []
 
 
+@pytest.mark.slow
 @BOTH
 def test_an_index_that_hangs_is_not_waited_for(
     program: Program, server: IndexServer, wheelhouse: Path, manager: str

@@ -50,6 +50,7 @@ def unpacked(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     shutil.rmtree(path)
 
 
+@pytest.mark.slow
 def test_the_wheel_is_the_same_bytes_from_the_sdist_elsewhere_and_another_day(
     wheel: Path, unpacked: Path, tmp_path: Path
 ) -> None:

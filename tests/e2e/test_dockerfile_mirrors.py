@@ -39,6 +39,7 @@ def arguments(text: str) -> dict[str, str]:
     return dict(re.findall(r'^ARG (PIP_\w+)="(.*)"$', text, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_each_mirror_has_the_same_set(user: Program) -> None:
     official, *mirrored = (requirements(dockerfile(user, *mirrors)) for mirrors in LAYOUTS)
     assert all(lines == official for lines in mirrored)

@@ -209,6 +209,7 @@ def test_an_installer_that_refuses_is_told(lab: Lab) -> None:
     assert (done.status, done.error["code"]) == (5, "install-failed"), done.out
 
 
+@pytest.mark.slow
 def test_a_build_for_a_newer_driver_becomes_an_older_torch(lab: Lab) -> None:
     fake_nvidia_smi(lab.program.bin, "535.104.05", H100)
     lab.install("torch==2.15.0+cu130", "tinydep")
@@ -217,6 +218,7 @@ def test_a_build_for_a_newer_driver_becomes_an_older_torch(lab: Lab) -> None:
     assert lab.installed() == {"torch": "2.14.1+cu126", "tinydep": "1.0"}
 
 
+@pytest.mark.slow
 def test_damaged_files_are_installed_anew(lab: Lab) -> None:
     lab.install("torch==2.14.1+cu126")
     (site,) = lab.path.glob("lib/*/site-packages")

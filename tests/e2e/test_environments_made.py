@@ -277,6 +277,7 @@ def wait_until() -> Iterator[None]:
     pytest.fail("what was waited for did not come")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", MANAGERS)
 @pytest.mark.parametrize("format_name", ["commands", "requirements.txt"])
 def test_what_is_printed_does_what_create_does(
@@ -374,6 +375,7 @@ def test_the_output_may_go_to_a_reader_that_leaves(program: Program, mirrors: tu
     assert installed(program.environments / "trial") == {"torch": "2.14.1+cpu"}
 
 
+@pytest.mark.slow
 def test_two_creates_of_one_name_do_not_meet(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

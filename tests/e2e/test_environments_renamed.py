@@ -83,6 +83,7 @@ def test_constraints_that_were_lifted_stay_so(program: Program, mirrors: tuple[s
     assert "torch==" not in kept
 
 
+@pytest.mark.slow
 def test_what_can_not_be_renamed(program: Program, mirrors: tuple[str, ...]) -> None:
     paper = make_with_tool(program, mirrors, "paper")
     make_with_tool(program, mirrors, "taken")

@@ -63,6 +63,7 @@ def made(engine: LocalEngine) -> list[str]:
     return sorted(path.name for path in (engine.root / "shared" / "envs").glob("*"))
 
 
+@pytest.mark.slow
 def test_from_the_first_look_to_the_proof(lab: Program, engine: LocalEngine, tmp_path: Path) -> None:
     saved, page = tmp_path / "saved", tmp_path / "report.html"
     answer = fleet(lab, "detect", "-o", saved)
@@ -139,6 +140,7 @@ def test_it_asks_before_a_machine_is_changed(
     assert made(engine) == ([] if status else ["paper"])
 
 
+@pytest.mark.slow
 def test_an_interruption_tells_what_was_done_by_then(
     lab: Program, engine: LocalEngine, tmp_path: Path
 ) -> None:

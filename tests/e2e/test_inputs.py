@@ -247,6 +247,7 @@ def test_names_in_a_saved_machine_may_be_anything(program: Program, mirrors: tup
         assert "\x1b" not in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
 def test_any_locale_will_do(program: Program, mirrors: tuple[str, ...], locale: str) -> None:
     foreign = program.with_(LANG=locale, LC_ALL=locale, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")

@@ -58,6 +58,7 @@ def test_pip_is_there_and_is_the_environments_own(lived: Program, server: IndexS
     assert same.out == answer.out
 
 
+@pytest.mark.slow
 def test_an_install_cannot_replace_torch_unasked(program: Program, server: IndexServer) -> None:
     path = made(program, server)
     assert f"torch=={TORCH}" in (path / "constraints.txt").read_text(encoding="utf-8").splitlines()
@@ -79,6 +80,7 @@ def test_an_install_cannot_replace_torch_unasked(program: Program, server: Index
     assert (freed.returncode, installed(path)["torch"]) == (0, "2.6.0")
 
 
+@pytest.mark.slow
 def test_the_constraints_of_the_user_count_as_well(program: Program, server: IndexServer) -> None:
     path = made(program, server)
     mine = program.home / "mine.txt"

@@ -231,6 +231,7 @@ def test_pages_are_read_once_for_a_platform_however_many_machines_there_are(
     assert set(pages.values()) == {1}, pages
 
 
+@pytest.mark.slow
 def test_two_hundred_machines_are_each_in_one_group_or_have_a_reason(
     tmp_path: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:

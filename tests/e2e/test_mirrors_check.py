@@ -223,6 +223,7 @@ def test_the_fastest_is_first(h100: Program, network: Network) -> None:
     assert fields["nju"]["bytes_per_s"] < 2_000_000
 
 
+@pytest.mark.slow
 def test_what_was_measured_is_not_measured_again_that_day(h100: Program, network: Network) -> None:
     first = check(h100, "nju", "aliyun")
     network.forget()
@@ -248,6 +249,7 @@ def test_another_file_is_another_question_and_a_failure_is_none_that_lasts(
     assert network.nju.asked
 
 
+@pytest.mark.slow
 def test_a_garbled_memory_is_as_good_as_none(h100: Program) -> None:
     for content in ("", "[]", "{", '{"checks": [{"verdict": {"name": 3}}], "speeds": "x"}'):
         (h100.root / "cache" / "mirrors.json").write_text(content, encoding="utf-8")
@@ -261,6 +263,7 @@ def test_a_machine_whose_driver_is_broken_can_check_its_mirrors(user: Program) -
     assert done.data["files"][0].startswith("torch-")
 
 
+@pytest.mark.slow
 def test_auto_goes_by_what_was_measured(h100: Program, network: Network) -> None:
     """The order of a check holds for a plan made later that day, without another measure."""
     with network.failing("nju", "trickle", ".whl"), network.failing("sjtu_store", "trickle", ".whl"):

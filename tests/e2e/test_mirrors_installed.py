@@ -108,6 +108,7 @@ def test_the_commands_for_uv_install_from_every_layout(
     check_came_from(network, layout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", every(len(LAYOUTS), LAYOUTS, first=1))
 def test_the_commands_for_pip_install_from_every_layout(
     user: Program, paster: Program, network: Network, venv: Path, layout: str

@@ -53,6 +53,7 @@ def compared(item: Table, outcome: Plan | GpuenvError, network: Network, *allowe
 # a torch mirror, and Tsinghua for the rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror", every(3, TORCH_MIRRORS, first=1))
 def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_gives(
     planner: Planner, network: Network, mirror: str
@@ -87,6 +88,7 @@ def test_a_mirror_of_both_needs_no_second(planner: Planner, network: Network) ->
 # Tsinghua alone
 
 
+@pytest.mark.slow
 def test_tsinghua_alone_serves_each_machine_that_a_build_of_pypi_runs_on(
     planner: Planner, network: Network
 ) -> None:

@@ -66,6 +66,7 @@ def test_no_command_prints_a_password(user: Program, asked: tuple[str, ...], wor
     assert PASSWORD not in texts(user, done)
 
 
+@pytest.mark.slow
 def test_a_failing_installer_tells_no_password(
     user: Program, guarded: IndexServer, asked: tuple[str, ...]
 ) -> None:

@@ -6,6 +6,7 @@ of the installed program. What a Python does before that, which takes longer tha
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -136,6 +137,7 @@ def _load() -> None:
     for table in (*matrices.DECIDING, "tegra", "pythons", "dependencies", "mirrors"):
         matrices.load(table)
     load_knowledge({})
+    gc.freeze()  # what is loaded stays, and is shared by all runs
 
 
 if __name__ == "__main__":

@@ -209,6 +209,7 @@ def passes(
     return bool(decide(replace(question, request=request, candidates=candidates)).choices)
 
 
+@pytest.mark.slow
 @SLOW
 @given(papers(), st.sampled_from(sorted(MACHINES)))
 def test_brute_force_over_the_matrices_finds_no_nearer_set(lines: tuple[str, ...], name: str) -> None:
@@ -274,6 +275,7 @@ def takes_companions(project: Project, solution: Solution) -> bool:
     return not of_all or all(f"+{item}" in texts for item in locals_ if item)
 
 
+@pytest.mark.slow
 @SLOW
 @given(papers(), st.sampled_from(sorted(MACHINES)))
 def test_the_changes_lead_to_what_stands_none_is_too_many_and_none_is_missing(

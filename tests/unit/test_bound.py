@@ -58,7 +58,7 @@ def texts(error: GpuenvError) -> str:
 
 @pytest.mark.parametrize(
     ("table", "project"),
-    every(5, ((table, project) for table in tables() for project in PROJECTS)),
+    every(15, ((table, project) for table in tables() for project in PROJECTS)),
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_plan_names_a_wheel_that_a_page_for_its_torch_lists_or_there_is_none(
@@ -266,6 +266,7 @@ def test_a_marker_that_holds_for_every_python_changes_nothing() -> None:
     assert best(inputs).candidate.torch == Version("2.8.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shop", every(2, ({}, dict.fromkeys(pages(), ("flash_attn-1.whl", "x.txt", "-.whl"))))
 )

@@ -244,6 +244,7 @@ def test_what_is_no_environment_is_refused_with_its_reason(text: str, reason: st
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_megabyte_is_read() -> None:
     lines = "".join(f"  - package{number}=1.{number}.0=py39_{number}\n" for number in range(10_000))
     text = f"dependencies:\n{lines}x-note: {'lorem ipsum ' * 60_000}\n"

@@ -246,6 +246,7 @@ def test_machines_without_a_python_in_common_are_apart() -> None:
     assert sorted(group.choice.python.short for group in parted.groups) == ["3.10", "3.12"]
 
 
+@pytest.mark.slow
 def test_a_fleet_of_all_gpus_of_the_table_is_served_but_for_those_that_no_build_is_for() -> None:
     names = table_gpus()
     values = [plain("580.95.05", name) for name in names]

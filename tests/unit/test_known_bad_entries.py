@@ -203,7 +203,7 @@ def is_told(name: str, outcome: Outcome) -> bool:
     return any((failure.rule, failure.subject) == ("known-bad", name) for failure in failures)
 
 
-@pytest.mark.parametrize(("name", "condition"), every(4, JUDGED_HERE))
+@pytest.mark.parametrize(("name", "condition"), every(8, JUDGED_HERE))
 def test_a_plan_works_around_it_or_warns_of_it_or_rejects_it(name: str, condition: Condition) -> None:
     outcomes = [
         decided(item) for item, _ in zip(questions(condition, open_package=False), range(8), strict=False)

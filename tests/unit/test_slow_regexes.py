@@ -67,6 +67,7 @@ def test_a_gap_before_another_has_an_end() -> None:
     assert bounded(r"[\S*.*] \\S*") == r"[\S*.*] \\S*"
 
 
+@pytest.mark.slow
 def test_the_matrix_is_bounded() -> None:
     for row in matrices.load("signatures"):
         for regex in (*(item["regex"] for item in (*row["patterns"], *row["unless"])), *row["reads"]):
