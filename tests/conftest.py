@@ -24,8 +24,9 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _OF_RUNS = {  # folders and modules whose tests run gpuenv, or other programs
-    "e2e", "security", "test_bootstrap_script", "test_create", "test_disks_full", "test_languages", "test_left",
-    "test_matrix_files", "test_matrix_inspect", "test_matrix_refresh", "test_mirrors_use", "test_node_program",
+    "e2e", "security",
+    "test_bootstrap_script", "test_create", "test_disks_full", "test_languages", "test_left", "test_matrix_files",
+    "test_matrix_inspect", "test_matrix_refresh", "test_mirrors_use", "test_node_program",
 }  # fmt: skip
 
 
