@@ -23,18 +23,26 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+gc.disable()  # until all tests are collected: of them nothing is garbage
+
 _OF_RUNS = {  # folders and modules whose tests run gpuenv, or other programs
-    "e2e", "security",
-    "test_bootstrap_script", "test_create", "test_disks_full", "test_languages", "test_left", "test_matrix_files",
-    "test_matrix_inspect", "test_matrix_refresh", "test_mirrors_use", "test_node_program",
-}  # fmt: skip
-
-
-gc.disable()
+    "e2e",
+    "security",
+    "test_bootstrap_script",
+    "test_create",
+    "test_disks_full",
+    "test_languages",
+    "test_left",
+    "test_matrix_files",
+    "test_matrix_inspect",
+    "test_matrix_refresh",
+    "test_mirrors_use",
+    "test_node_program",
+}
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage from now on, and in what comes from now on: what has been collected stays."""
+    """Look for garbage again, but not among the tests."""
     gc.enable()
     gc.freeze()
 
