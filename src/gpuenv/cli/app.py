@@ -18,7 +18,7 @@ _MODULES = {  # in the order of the help
     "bootstrap": "plan.app",
     "verify": "app",
     "explain": "app",
-    "doctor": "doctor.app",
+    "doctor": "app",
     "list": "environments.app",
     "run": "environments.app",
     "activate": "environments.app",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,10 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpuenv.cli import output
+from gpuenv.i18n.messages import tr
 
 if TYPE_CHECKING:
     from gpuenv.model.errors import GpuenvError
     from gpuenv.model.plan import PlanWarning
+    from gpuenv.on_disk.places import EnvironmentPaths
+    from gpuenv.operations.verify import VerifyResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,20 @@ class Console:
         """Print what a verification found."""
         if self.is_chatty:
             output.print_data("\n".join(lines))
+
+    def print_created(
+        self, command: str, environment: EnvironmentPaths, data: dict[str, Any], proof: VerifyResult | None
+    ) -> int:
+        """Print a new environment and its verification; raise VerificationFailed if that failed."""
+        if proof is not None:
+            self.print_proof(proof.lines)
+        if proof is not None and proof.error is not None:
+            kept = tr("{path} is kept, recorded as not verified", path=environment.path)
+            raise output.with_outcome(proof.error, kept, data)
+        name = shlex.quote(environment.name)
+        created = tr("created {path}: `gpuenv run {name} -- python`", path=environment.path, name=name)
+        warnings = proof.warnings if proof else ()
+        return self.print_result(command, data, None if self.quiet else created, warnings)
 
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:

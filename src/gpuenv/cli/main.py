@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from gpuenv.cli import output
-from gpuenv.cli.disk_errors import disk_error
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.plain import plain_command
 from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import ENGLISH, current_language, tr
-from gpuenv.model.errors import Fix, GpuenvError, ProofInterrupted, UsageError
+from gpuenv.model.errors import Because, Fix, GpuenvError, ProofInterrupted, UsageError
 from gpuenv.process import interruption
 
 DEFECT = 70
@@ -24,6 +25,11 @@ INTERRUPTED = 130
 _GROUPS = ("matrix", "mirrors", "fleet", "cache", "self")  # commands that have commands
 _PASSING_ON = ("run",)  # what follows the name belongs to the command that is run
 _TOO_MANY_DIGITS = "integer string conversion"  # in CPython's words
+_NAMES = (
+    "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EFBIG", "ENOLCK", "EACCES", "EPERM",
+    "ENAMETOOLONG", "ELOOP", "EMFILE", "ENFILE",
+)  # fmt: skip
+_REFUSALS = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
 _YES = ("1", "true", "t", "yes", "y", "on")
 
 
@@ -77,6 +83,41 @@ def beyond_limits(error: Exception) -> UsageError | None:
         return None
     fix = Fix(tr("check the files and indexes that the command reads"))
     return UsageError(reason, code="input-too-large", fixes=(fix,))
+
+
+def disk_error(error: Exception) -> UsageError | None:
+    """Return the error for what a full, broken, closed or read-only disk refused; None for anything else."""
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in _REFUSALS:
+        return _system_error(error)
+    if error.errno == errno.ENOENT and error.filename is None and "temporary" in str(error):
+        return no_temporary_folder(error)  # tempfile's own words
+    return None
+
+
+def _system_error(error: OSError) -> UsageError:
+    from gpuenv.environments.os_errors import because_of, ways_out  # noqa: PLC0415 - rarely needed
+    from gpuenv.on_disk.directories import is_full  # noqa: PLC0415 - rarely needed
+
+    path, reason = error.filename if isinstance(error.filename, str) else None, reason_of(error)
+    message = tr("`{path}`: {error}", path=path, error=reason) if path else reason
+    if is_full(error):
+        because = because_of(Path(path or "."), error)
+        return UsageError(message, code="disk-full", because=because, fixes=ways_out())
+    because = (Because(str(error), path or "-"),)
+    fix = Fix(tr("check it: `ls -ld`, `df -h`, `mount`"))
+    return UsageError(message, code="system-refused", because=because, fixes=(fix,))
+
+
+def no_temporary_folder(error: OSError) -> UsageError:
+    """Return the error of a system without a writable directory for temporary files."""
+    return UsageError(
+        tr("no directory for temporary files is writable"),
+        code="no-temporary-folder",
+        because=(Because(str(error), "TMPDIR"),),
+        fixes=(Fix(tr("free disk space in /tmp, or set TMPDIR to a writable directory")),),
+    )
 
 
 def run_command(arguments: list[str]) -> int:

@@ -48,7 +48,7 @@ def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> t
     build, run = choose_bases(base, plan.python, Variant(plan.variant).cuda, target.platform, images)
     locked = lock_plan(plan, inside, environ)
     planned = replace(locked.plan, warnings=(*locked.plan.warnings, *_warnings(locked, build, options)))
-    return planned, render_dockerfile(compose(locked, build, run, target, _asked(inside)))
+    return planned, render_dockerfile(compose(locked, build, run, target, _typed_command(inside)))
 
 
 def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, requested: str) -> ImageRecipe:
@@ -130,7 +130,7 @@ def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterato
         yield PlanWarning("ca-bundle-left-out", text)
 
 
-def _asked(options: PlanOptions) -> str:
+def _typed_command(options: PlanOptions) -> str:
     """Return the command that would write the file again, without passwords."""
     words = [*options.program, *options.requirements]
     words += [word for pair in options.as_typed for word in pair if word]

@@ -19,7 +19,7 @@ from gpuenv.indexes.mirrors.canonical_urls import (
     pypi_files_root,
 )
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
-from gpuenv.indexes.mirrors.lookup import host_of
+from gpuenv.indexes.mirrors.lookup import host_of, mirror_at
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers import uv_failure
@@ -37,7 +37,6 @@ from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
@@ -181,7 +180,7 @@ def _files(
 
 
 def _is_pypis_on_a_mirror(url: str, mirrors: Mirrors) -> bool:
-    return pypi_files_root(url) is not None and mirror_at(url, mirrors) is not None
+    return pypi_files_root(url) is not None and mirror_at(url, mirrors.all) is not None
 
 
 def _listed(package: PlannedPackage, sources: Sources, places: OfficialPlaces) -> PlannedPackage:

@@ -14,6 +14,7 @@ from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_free_space, first_writable
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.installers import CONDA_MANAGERS, rattler, uv
 from gpuenv.installers.conda import tool as conda_tool
 from gpuenv.installers.conda.check_solution import Tool
@@ -23,7 +24,6 @@ from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths
-from gpuenv.planning.mirrors.labels import mirror_at
 from gpuenv.planning.steps import conda_wanted, has_pip_part
 from gpuenv.process.surroundings import cache_root
 
@@ -104,7 +104,7 @@ def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -
 def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
     """Whether all mirrors that may be used have sharded repodata."""
     urls = (url for channel in wanted.channels for url in channel.urls)
-    result = (mirror_at(url, mirrors) for url in urls)
+    result = (mirror_at(url, mirrors.all) for url in urls)
     return all(mirror.conda.shards for mirror in result if mirror and mirror.conda)
 
 

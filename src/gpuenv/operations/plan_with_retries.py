@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from gpuenv import matrices
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, not_fetched
 from gpuenv.planning.make_plan import make_plan
-from gpuenv.planning.mirrors.labels import is_mirror, label_of, mirror_at
+from gpuenv.planning.mirrors.labels import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.signatures.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
 
@@ -144,7 +145,7 @@ class Fallback:
         return MirrorFailure(label, problem, (*keys, frozenset(self._names(url)).union(*keys)))
 
     def _names(self, url: str) -> Iterable[str]:
-        mirror = mirror_at(url, self._mirrors)
+        mirror = mirror_at(url, self._mirrors.all)
         return (mirror.name, url) if mirror else (url,)
 
     def _instead(self, failure: MirrorFailure, plan: Plan) -> str:

@@ -10,14 +10,14 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.notes import none_answered
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
-from gpuenv.installers import uv_compile as resolver
+from gpuenv.installers.uv_compile import Resolved
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.conda import CondaChannel
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning import complete_wheelhouses as wheelhouses
+from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
 from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
 from gpuenv.planning.download_size import with_download
@@ -274,10 +274,10 @@ def _jointly(
     def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return build_plan(question, decision, solution, configuration, resolved)
 
-    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> resolver.Resolved | Unresolvable:
+    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> Resolved | Unresolvable:
         named = with_direct_urls(plan, load_mirrors(environ))
         compile_input = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
-        return only_fitting(wheelhouses.compile_requirements(compile_input, environ, unread), question.target)
+        return only_fitting(compile_requirements(compile_input, environ, unread), question.target)
 
     pages = Pages(configuration, environ, offline=options.offline)
     try:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from packaging.version import Version
 
 from gpuenv.installers import get_conda_manager, get_manager, uv
-from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.protocol import InstallRequest
+from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.planning.machines import is_here
@@ -20,12 +20,12 @@ from gpuenv.resolution.target import Target
 from gpuenv.secrets.url_credentials import redact_credentials
 
 
-def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> resolver.CompileInput:
+def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> CompileInput:
     """Return what is to be resolved for a plan: all its requirements, with its torch stack fixed."""
     here = is_here(options, plan.machines)
     # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
     versions = (machine.system.libc_version for machine in target.machines)
-    return resolver.CompileInput(
+    return CompileInput(
         pins=plan.pins,
         requirements=plan.requirements,
         constraints=plan.constraints,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gpuenv.cli import options as o
+from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.completion import complete_environment
 from gpuenv.cli.declaration import Declared, argument, option
 
@@ -44,6 +45,14 @@ def verify(
     limit_s = command.check_limit(timeout_s)
     options = VerifyOptions(tuple(devices) if devices else None, with_compile, nccl, limit_s, trust)
     return command.verify(environment, options, console)
+
+
+@declared.command()
+def doctor(environment: o.Environment = None, *, arguments: DoctorArguments, console: o.Console) -> int:
+    """Explain why torch does not use the GPU: the root cause, its requirement, and the command to fix it."""
+    from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
+
+    return command.doctor(environment, arguments, console)
 
 
 @declared.command()

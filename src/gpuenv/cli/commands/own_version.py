@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from gpuenv import __version__
@@ -33,31 +34,24 @@ def _data(indexes: tuple[OnIndex, ...], *, check: bool) -> dict[str, Any]:
         "newest": str(best.newest) if best else None,
         "newer": is_newer(best.newest) if best else None,
         "indexes": [
-            {
-                "url": on_index.url,
-                "newest": str(on_index.newest) if on_index.newest else None,
-                "problem": on_index.problem,
-            }
-            for on_index in indexes
+            {**asdict(item), "newest": str(item.newest) if item.newest else None} for item in indexes
         ],
     }
 
 
 def _lines(indexes: tuple[OnIndex, ...]) -> Iterator[str]:
     best = newest(indexes)
-    for on_index in indexes:
-        if on_index.problem is not None:
-            yield tr("{url} could not be read: {problem}", url=on_index.url, problem=on_index.problem)
-    read = [release.url for release in indexes if release.problem is None]
+    for item in indexes:
+        if item.problem is not None:
+            yield tr("{url} could not be read: {problem}", url=item.url, problem=item.problem)
+    read = [item.url for item in indexes if item.problem is None]
     if best is not None and is_newer(best.newest):
         yield tr("{url} lists gpuenv {version}, which is newer", url=best.url, version=best.newest)
-        yield tr(
-            "hint: {fix}",
-            fix=tr(
-                "gpuenv's authors have not published it on an index yet: check who published it before "
-                "you install it"
-            ),
+        fix = tr(
+            "gpuenv's authors have not published it on an index yet: check who published it before "
+            "you install it"
         )
+        yield tr("hint: {fix}", fix=fix)
     elif best is not None:
         yield tr("no newer version is listed: {url} has {version}", url=best.url, version=best.newest)
     elif read:

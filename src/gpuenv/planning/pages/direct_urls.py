@@ -9,9 +9,9 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.indexes.urls import is_remote
 from gpuenv.model.plan import FilePlace, Plan, StackFile
-from gpuenv.planning.mirrors.labels import mirror_at
 
 
 def with_direct_urls(plan: Plan, mirrors: Mirrors) -> Plan:
@@ -26,7 +26,7 @@ def with_direct_urls(plan: Plan, mirrors: Mirrors) -> Plan:
 
 def _lies_without_hash(file: StackFile, mirrors: Mirrors) -> bool:
     location = file.places[0]
-    mirror = mirror_at(location.index, mirrors) if is_remote(location.url) else None
+    mirror = mirror_at(location.index, mirrors.all) if is_remote(location.url) else None
     return mirror is not None and mirror.torch is not None and not mirror.torch.hashes
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
 
 from gpuenv.cli.options import Console
-from gpuenv.cli.output import with_outcome
 from gpuenv.environments.listing import Environment
 from gpuenv.i18n.messages import tr
 from gpuenv.operations.unverified import prove_again
@@ -21,10 +19,4 @@ def create_resumed(unproven: Environment, devices: tuple[int, ...], console: Con
         proof = prove_again(unproven, os.environ, detect(os.environ), devices)
     facts = {"name": environment.name, "path": str(environment.path), "python": str(proof.located.python)}
     data = {**unproven.record.plan, "environment": facts, "verify": proof.data}
-    console.print_proof(proof.lines)
-    if proof.error is not None:
-        kept = tr("{path} is kept, recorded as not verified", path=environment.path)
-        raise with_outcome(proof.error, kept, data)
-    name = shlex.quote(environment.name)
-    created = tr("created {path}: `gpuenv run {name} -- python`", path=environment.path, name=name)
-    return console.print_result("create", data, None if console.quiet else created, proof.warnings)
+    return console.print_created("create", environment, data, proof)

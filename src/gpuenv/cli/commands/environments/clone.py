@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
 from gpuenv.activation.entering import python_of
 from gpuenv.cli.options import Console
-from gpuenv.cli.output import confirm, print_data, with_outcome
+from gpuenv.cli.output import confirm, print_data
 from gpuenv.cli.progress import following
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
@@ -65,11 +64,4 @@ def _end(
         with console.working(tr("verifying")):
             proof = cloning.prove_clone(environment, python, os.environ, detect(os.environ))
         data = data | {"verify": proof.data}
-        console.print_proof(proof.lines)
-        if proof.error is not None:
-            kept = tr("{path} is kept, recorded as not verified", path=environment.path)
-            raise with_outcome(proof.error, kept, data)
-    name = shlex.quote(environment.name)
-    created = tr("created {path}: `gpuenv run {name} -- python`", path=environment.path, name=name)
-    warnings = proof.warnings if proof else ()
-    return console.print_result("clone", data, None if console.quiet else created, warnings)
+    return console.print_created("clone", environment, data, proof)
