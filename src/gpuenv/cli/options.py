@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from gpuenv.cli import console
 from gpuenv.cli.choices import ShellName
 from gpuenv.cli.completion import complete_environment, complete_mirror
+from gpuenv.cli.console import Console
 from gpuenv.cli.declaration import Language, argument, option
 
 Requirements = Annotated[
@@ -86,7 +86,7 @@ def path_of(output: str | None) -> Path | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Console(console.Console):
+class CommonOptions(Console):
     """The options that every command has; the language is chosen before they are parsed."""
 
     as_json: Annotated[bool, option("--json", "Print JSON.")] = False

@@ -17,7 +17,7 @@ own = declared.group("self", "gpuenv itself: show its version.")
 
 
 @declared.command()
-def detect(*, console: o.Console) -> int:
+def detect(*, console: o.CommonOptions) -> int:
     """Show what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
 
     Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
@@ -36,7 +36,7 @@ def verify(
     timeout_s: Annotated[float, option("--timeout SECONDS", "Time limit.")] = 300,
     trust: o.Trust = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Test an environment by running real operations on every GPU."""
     from gpuenv.cli.commands import verify as command  # noqa: PLC0415
@@ -48,7 +48,7 @@ def verify(
 
 
 @declared.command()
-def doctor(environment: o.Environment = None, *, arguments: DoctorArguments, console: o.Console) -> int:
+def doctor(environment: o.Environment = None, *, arguments: DoctorArguments, console: o.CommonOptions) -> int:
     """Explain why torch does not use the GPU: the root cause, its requirement, and the command to fix it."""
     from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ def explain(
         list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
     ] = None,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Explain an error message or a whole log: cause, category, fix.
 
@@ -80,7 +80,7 @@ def info(
         argument("[NAME]", "An environment created by gpuenv.", autocompletion=complete_environment),
     ] = None,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Print information for a bug report: gpuenv, machine, variables, packages; never passwords."""
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
@@ -89,7 +89,7 @@ def info(
 
 
 @declared.command()
-def version(*, console: o.Console) -> int:
+def version(*, console: o.CommonOptions) -> int:
     """Print gpuenv's version."""
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ def help_of_command(
 
 
 @cache.command("dir")
-def cache_directory(*, console: o.Console) -> int:
+def cache_directory(*, console: o.CommonOptions) -> int:
     """Print the cache directory."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
@@ -115,7 +115,7 @@ def cache_directory(*, console: o.Console) -> int:
 
 
 @cache.command("size")
-def cache_size(*, console: o.Console) -> int:
+def cache_size(*, console: o.CommonOptions) -> int:
     """List the content of the cache with sizes; uv's own cache is shared with uv and not counted."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
 
@@ -132,7 +132,7 @@ def cache_clean(
     ] = False,
     yes: o.Yes = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Clean the cache; environments keep working, and uv's own cache is kept.
 
@@ -151,7 +151,7 @@ def self_version(
     ] = False,
     offline: o.Offline = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Print gpuenv's version; accesses an index only with --check."""
     from gpuenv.cli.commands import own_version as command  # noqa: PLC0415

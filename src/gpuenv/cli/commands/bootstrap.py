@@ -11,7 +11,7 @@ from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder
 from gpuenv.bootstrap.lab import read_lab
 from gpuenv.cli.commands.plan.options import BootstrapArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_file
 from gpuenv.cli.progress import following
 from gpuenv.files.write_output import write_file

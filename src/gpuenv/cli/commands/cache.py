@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 from gpuenv.cache import manage as cache
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import check_terminal, confirm, note, print_warnings
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, tr

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_file
 from gpuenv.files.write_output import refuse_foreign_file, write_file
 from gpuenv.formats.json import render_plan_data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.explanation.explain import explain_text, match_data
 from gpuenv.explanation.input_text import read_given

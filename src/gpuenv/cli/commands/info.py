@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuenv import __version__
 from gpuenv.cli.commands.environments.manage import shown_environment
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.cli.table import render_table, text_width
 from gpuenv.formats.machine import render_machine_text

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuenv import __version__
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import note
 from gpuenv.i18n.messages import tr
 from gpuenv.operations.latest_version import OnIndex, ask_indexes, is_newer, newest

@@ -12,7 +12,7 @@ from gpuenv.adapt.render import render_adaptation_data
 from gpuenv.cli.commands.create.create import Planning, create_as_asked
 from gpuenv.cli.commands.plan.adapt import show_adaptation, to_adapt, write_adapted
 from gpuenv.cli.commands.plan.options import AdaptArguments, CreateArguments, PlanArguments
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Plan

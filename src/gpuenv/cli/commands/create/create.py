@@ -12,7 +12,7 @@ from typing import Any
 from gpuenv.changes.pip_hashes import with_files_held
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, with_outcome
 from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning

@@ -10,7 +10,7 @@ from gpuenv.bootstrap.lab import Lab, lock_of, read_lab, with_lab
 from gpuenv.cli.commands.create.create import create_as_asked, is_resumed
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import note
 from gpuenv.environments.listing import find_environment
 from gpuenv.i18n.messages import tr

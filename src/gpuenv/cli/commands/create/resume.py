@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.environments.listing import Environment
 from gpuenv.i18n.messages import tr
 from gpuenv.operations.unverified import prove_again

@@ -7,7 +7,7 @@ import shlex
 
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_warnings
 from gpuenv.doctor import examine as examination
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis

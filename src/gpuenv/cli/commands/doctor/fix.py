@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import (
     confirm,
     print_data,

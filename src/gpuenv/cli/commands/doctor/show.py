@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.doctor.render import render_diagnosis_text

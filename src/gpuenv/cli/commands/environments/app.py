@@ -19,7 +19,7 @@ def list_environments(
         bool, option("--all", "Include conda environments that gpuenv did not create.")
     ] = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """List the environments created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
@@ -32,7 +32,7 @@ def run(
     name: o.EnvironmentName,
     argv: Annotated[list[str] | None, argument("[-- CMD...]", "The command and its arguments.")] = None,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Run a command in an environment: gpuenv run NAME -- python train.py; without a command, a shell.
 
@@ -45,7 +45,7 @@ def run(
 
 
 @declared.command()
-def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Console) -> int:
+def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.CommonOptions) -> int:
     """Print the command that activates an environment in this shell: eval "$(gpuenv activate NAME)".
 
     In fish: gpuenv activate NAME | source. PowerShell and cmd: run the printed line. `deactivate` leaves it.
@@ -56,7 +56,7 @@ def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Conso
 
 
 @declared.command()
-def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Console) -> int:
+def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.CommonOptions) -> int:
     """Open a shell in which an environment is active; leave it with `exit`."""
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
 
@@ -64,7 +64,7 @@ def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Console)
 
 
 @declared.command()
-def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, console: o.Console) -> int:
+def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, console: o.CommonOptions) -> int:
     """Register an environment as a Jupyter kernel; `remove` removes it with the environment.
 
     If ipykernel is missing, it is installed first after confirmation, without changing torch.
@@ -75,7 +75,7 @@ def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, console: o.Co
 
 
 @declared.command()
-def remove(name: o.EnvironmentName, yes: o.Yes = False, *, console: o.Console) -> int:
+def remove(name: o.EnvironmentName, yes: o.Yes = False, *, console: o.CommonOptions) -> int:
     """Remove an environment created by gpuenv."""
     from gpuenv.cli.commands.environments import manage as command  # noqa: PLC0415
 
@@ -90,7 +90,7 @@ def clone(
     yes: o.Yes = False,
     verify: o.Verify = True,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Copy an environment with everything installed in it, without downloading.
 
@@ -106,7 +106,7 @@ def rename(
     old: Annotated[str, argument("OLD", autocompletion=complete_environment)],
     new: Annotated[str, argument("NEW", "The new name, or a path.")],
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Rename an environment or move it to another path on the same disk; kernels and logs are updated."""
     from gpuenv.cli.commands.environments import rename as command  # noqa: PLC0415
@@ -121,7 +121,7 @@ def install(
     requirement_files: o.RequirementFiles = None,
     *,
     arguments: ChangeArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Install packages into an environment; torch is kept, and a change that fails is rolled back.
 
@@ -139,7 +139,7 @@ def uninstall(
     prune: Annotated[bool, option("--prune", "Also remove dependencies that nothing else requires.")] = False,
     *,
     arguments: ChangeArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Remove packages from an environment; packages that depend on them are listed first."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
@@ -148,7 +148,7 @@ def uninstall(
 
 
 @declared.command()
-def update(name: o.EnvironmentName, *, arguments: ChangeArguments, console: o.Console) -> int:
+def update(name: o.EnvironmentName, *, arguments: ChangeArguments, console: o.CommonOptions) -> int:
     """Update packages of an environment; torch only with --torch."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
 
@@ -172,7 +172,7 @@ def export(
     mirrors: o.Mirrors = None,
     find_links: o.FindLinks = None,
     offline: o.Offline = False,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Export the exact versions installed in an environment to a file for other tools."""
     from gpuenv.changes.open_environment import ChangeOptions  # noqa: PLC0415

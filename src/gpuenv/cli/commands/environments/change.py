@@ -20,7 +20,7 @@ from gpuenv.changes.resolve import PlannedChange
 from gpuenv.changes.uninstall import plan_uninstall
 from gpuenv.changes.update import plan_update
 from gpuenv.cli.commands.environments.options import ChangeArguments
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, print_warnings, with_outcome, without_passwords
 from gpuenv.cli.progress import fetching
 from gpuenv.environments.folders.preconditions import check_change

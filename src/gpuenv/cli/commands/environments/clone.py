@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.activation.entering import python_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data
 from gpuenv.cli.progress import following
 from gpuenv.i18n.messages import tr

@@ -9,7 +9,7 @@ from typing import cast
 from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environment
 from gpuenv.cli.choices import FormatName, ManagerName
 from gpuenv.cli.commands.plan.options import PlanArguments
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import envelope, json_text, print_data
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data

@@ -10,7 +10,7 @@ from pathlib import Path
 from gpuenv.activation import kernel as kernels
 from gpuenv.activation.entering import EnteredEnvironment, find_entry
 from gpuenv.cli.commands.environments.options import ChangeArguments, KernelArguments
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError

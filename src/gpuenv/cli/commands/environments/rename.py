@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_warnings
 from gpuenv.i18n.messages import tr
 from gpuenv.relocation.rename import rename as rename_environment

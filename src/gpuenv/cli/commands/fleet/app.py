@@ -29,7 +29,7 @@ def detect(
     ] = None,
     *,
     where: f.FleetArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Show what each machine is: driver, GPUs, Pythons."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
@@ -38,7 +38,7 @@ def detect(
 
 
 @fleet.command("plan")
-def plan(*, wanted: RequestArguments, where: f.FleetArguments, console: o.Console) -> int:
+def plan(*, wanted: RequestArguments, where: f.FleetArguments, console: o.CommonOptions) -> int:
     """Plan for all machines: one environment, or the fewest groups; change nothing."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
 
@@ -52,7 +52,7 @@ def create(
     chosen: f.FleetCreateArguments,
     wanted: RequestArguments,
     where: f.FleetArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Detect, plan, show, apply, verify on each machine; environments that already match are left unchanged.
 
@@ -70,7 +70,7 @@ def verify(
     nccl: o.Nccl = False,
     *,
     where: f.FleetArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Test an environment by running real operations on every GPU of each machine."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415

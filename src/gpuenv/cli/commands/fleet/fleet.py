@@ -12,7 +12,7 @@ from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArgumen
 from gpuenv.cli.commands.fleet.progress import watching
 from gpuenv.cli.commands.plan.options import RequestArguments
 from gpuenv.cli.commands.plan.plan import options_of
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import (
     check_terminal,
     confirm,

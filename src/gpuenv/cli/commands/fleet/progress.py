@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.progress import Display, display
 from gpuenv.fleet.render.run import host_name, state_of, verified_in_words
 from gpuenv.fleet.run import FleetWatcher

@@ -31,7 +31,7 @@ def show(
         ),
     ] = None,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Print a matrix, each row with its source and evidence."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
@@ -46,7 +46,7 @@ def check(
         option("--against DIR", "Another copy of the matrices: report its rows that these lack."),
     ] = None,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Validate the matrices: each row by itself, against other rows and against published files."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
@@ -59,7 +59,7 @@ def inspect(
     wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
     thorough: o.Thorough = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Show what a torch wheel is built for, from the wheel itself, without downloading it."""
     from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
@@ -82,7 +82,7 @@ def refresh(
     ] = False,
     thorough: o.Thorough = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Find releases that the matrices do not have, and read them from the wheels; plans use them at once."""
     from gpuenv.cli.commands.matrix import refresh as command  # noqa: PLC0415

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.inspect_wheel import Inspection, inspect_wheel

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.cli.progress import Display, display
 from gpuenv.i18n.messages import tr

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import tr

@@ -40,7 +40,7 @@ _Print = Annotated[bool, option("--print", "Only print what would be written.")]
 
 
 @mirrors.command("list")
-def list_mirrors(*, console: o.Console) -> int:
+def list_mirrors(*, console: o.CommonOptions) -> int:
     """List the mirrors that gpuenv knows, including your own, and what each carries."""
     from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
 
@@ -60,7 +60,7 @@ def check(
     asked_for: Annotated[str | None, option("--for REQ", "Check one file: torch==2.14.1+cu126.")] = None,
     again: Annotated[bool, option("--again", "Ignore cached measurements and measure again.")] = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Check which mirrors respond, have this machine's torch and are up to date, and how fast they are.
 
@@ -85,7 +85,7 @@ def use(
     print_only: _Print = False,
     yes: o.Yes = False,
     *,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Configure pip, uv and conda to use a mirror; undo with `mirrors reset`."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
@@ -96,7 +96,9 @@ def use(
 
 
 @mirrors.command("reset")
-def reset(tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, console: o.Console) -> int:
+def reset(
+    tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, console: o.CommonOptions
+) -> int:
     """Undo what `mirrors use` changed, byte for byte; in a file edited since, only its own keys."""
     from gpuenv.cli.commands.mirrors import use as command  # noqa: PLC0415
 

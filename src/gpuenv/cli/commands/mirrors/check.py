@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_data
 from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, ngettext, tr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import check_terminal, confirm, print_data, print_file
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.mirrors.settings import UseOptions

@@ -16,7 +16,7 @@ from gpuenv.adapt.write import write_files
 from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import envelope, json_text, print_data, print_file, print_json
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data

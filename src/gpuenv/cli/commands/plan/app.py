@@ -26,7 +26,7 @@ def plan(
     *,
     arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Show what would be installed and why; changes no files except with --adapt --write."""
     if arguments.adapt:
@@ -56,7 +56,7 @@ def dockerfile(
     output: o.Output = None,
     *,
     wanted: p.PlanArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Write a Dockerfile: exactly the plan's files by hash, checked for its GPUs during the build.
 
@@ -82,7 +82,7 @@ def create(
     chosen: p.CreateArguments,
     arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Plan, show, apply, verify: create an environment that works on this machine's GPUs."""
     from gpuenv.cli.commands.create import create as command  # noqa: PLC0415
@@ -106,7 +106,7 @@ def bootstrap(
     *,
     arguments: p.BootstrapArguments,
     wanted: p.PlanArguments,
-    console: o.Console,
+    console: o.CommonOptions,
 ) -> int:
     """Write a script that sets up a bare Linux machine: a Python, gpuenv, environments.
 

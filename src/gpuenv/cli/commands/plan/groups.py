@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import envelope, error_data, json_text, print_error, print_file, print_json
 from gpuenv.cli.table import render_table
 from gpuenv.files.write_output import make_folder, write_file

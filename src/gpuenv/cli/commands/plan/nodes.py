@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_error, print_file
 from gpuenv.files.write_output import make_folder, refuse_foreign_file, write_file
 from gpuenv.fleet.model import FleetPlan

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 from gpuenv.cli.commands.plan.single import plan_once
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import MANAGERS
 from gpuenv.model.errors import Fix, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gpuenv.cli.options import Console
+from gpuenv.cli.console import Console
 from gpuenv.cli.output import envelope, json_text, print_file, print_json
 from gpuenv.files.write_output import refuse_foreign_file, write_file
 from gpuenv.formats.json import render_plan_data
