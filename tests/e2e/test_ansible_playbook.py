@@ -126,7 +126,7 @@ def test_a_plan_of_no_named_machine_is_for_the_hosts_that_it_is_run_on(
     before = record.read_text(encoding="utf-8")
     record.write_text(before.replace('"fingerprint": "', '"fingerprint": "another'), encoding="utf-8")
     recap, printed = play(lab, network, tmp_path / "out", *chosen)
-    assert (recap["one"]["failed"], "another plan made" in printed) == (1, True)
+    assert (recap["one"]["failed"], "created from another plan" in printed) == (1, True)
     recap, printed = play(
         lab, network, tmp_path / "out", *chosen, "-e", "gpuenv_force=true", "--tags", "create"
     )

@@ -119,7 +119,7 @@ def test_a_script_for_sbatch_makes_and_proves_each_group_and_leaves_it_the_next_
     record.write_text(text.replace('"fingerprint": "', '"fingerprint": "another'), encoding="utf-8")
     state, lines = sbatch(cluster, script, shop, "paper")
     assert state == "FAILED"
-    assert "another plan made" in lines["gpu1"][0]
+    assert "created from another plan" in lines["gpu1"][0]
     assert lines["gpu2"] == [f"unchanged: {places['gpu2']}", f"it works: {places['gpu2']}"]
     state, lines = sbatch(cluster, script, shop, "--force", "paper")
     assert (state, lines["gpu1"][0]) == ("COMPLETED", f"replaced: {places['gpu1']}")
@@ -157,9 +157,9 @@ def test_the_script_is_clean_and_outside_a_job_says_what_it_is_for(user: Program
     assert (lint.returncode, lint.stdout) == (0, "")
     for arguments, said in (
         ((), "this is for a job: sbatch"),
-        (("../x",), "can't name an environment"),
-        (("a b",), "can't name an environment"),
-        (('x"; touch pwned; "',), "can't name an environment"),
+        (("../x",), "is not a valid environment name"),
+        (("a b",), "is not a valid environment name"),
+        (('x"; touch pwned; "',), "is not a valid environment name"),
         (("one", "two"), "usage: sbatch"),
     ):
         ended = subprocess.run(

@@ -60,7 +60,7 @@ def _name_of(text: str) -> str:
 
 def _difference(item: PlannedPackage, version: str | None) -> str | None:
     if version is None:
-        return tr("{name} is not there", name=item.name)
+        return tr("{name} is missing", name=item.name)
     if not item.version or _version(version) == _version(item.version):
         return None
     return tr("{name} is {found}, not {wanted}", name=item.name, found=version, wanted=item.version)
@@ -86,7 +86,7 @@ def _mismatch(pin: str, installed: dict[str, str]) -> str | None:
         return None  # `torch==2.*`: the installer alone can judge it
     value = installed.get(canonicalize_name(requirement.name))
     if value is None:
-        return tr("{name} is not there", name=requirement.name)
+        return tr("{name} is missing", name=requirement.name)
     if wanted and _version(value) not in wanted:
         return tr("{name} is {found}, not {wanted}", name=requirement.name, found=value, wanted=min(wanted))
     return None

@@ -56,7 +56,7 @@ def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed
         tr("could not be started") if done.returncode is None else tr("failed ({code})", code=done.returncode)
     )
     return InstallFailed(
-        tr("`{program}` {ending}; nothing half-made is left", program=" ".join(step.argv[:3]), ending=ending),
+        tr("`{program}` {ending}; no changes were kept", program=" ".join(step.argv[:3]), ending=ending),
         code="disk-full" if "No space left on device" in last else "install-failed",
         because=(Because(last, str(log)),),
         fixes=(Fix(tr("the full log is in {log}", log=log)),),

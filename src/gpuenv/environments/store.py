@@ -101,7 +101,7 @@ def bad_name(name: str, problem: str, by_path: str = BY_PATH) -> UsageError:
     better = _better_name(name)
     fixes = (Fix(tr("name it `{name}`", name=better)),) if better else ()
     return UsageError(
-        tr("`{name}` can't name an environment: {problem}", name=shown_name(name), problem=problem),
+        tr("`{name}` is not a valid environment name: {problem}", name=shown_name(name), problem=problem),
         code="bad-name",
         fixes=(*fixes, Fix(tr("or give a path: `{path}`", path=by_path))),
     )

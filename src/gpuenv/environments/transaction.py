@@ -51,7 +51,7 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
         raise os_error_told(environment.path, error) from None
     if not is_environment(environment.path):
         raise UsageError(
-            tr("`{path}` is there and is no environment: gpuenv does not touch it", path=environment.path),
+            tr("`{path}` exists and is not an environment: it is left unchanged", path=environment.path),
             code="not-an-environment",
             fixes=(Fix(tr("choose another name")),),
         )

@@ -68,7 +68,7 @@ def parse_record(text: str) -> tuple[tuple[str, str], ...]:
 def _difference(name: str, digest: str, places: tuple[Path, ...]) -> str | None:
     path = next((file / name for file in places if (file / name).is_file()), None)
     if path is None:
-        return tr("{name} is not there", name=name)
+        return tr("{name} is missing", name=name)
     actual = base64.urlsafe_b64encode(bytes.fromhex(digest_of(path, Watch(lambda _: None))))
     if actual.decode().rstrip("=") != digest.rstrip("="):
         return tr("{name} differs from the wheel's", name=name)

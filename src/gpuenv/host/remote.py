@@ -195,7 +195,7 @@ class _Python:
     def _without_venv(self, python: FoundPython) -> Problem:
         short = ".".join(python.version.split(".")[:2])
         message = tr(
-            "Python {version} at `{path}` can make no environments: install `python{short}-venv`, or uv",
+            "Python {version} at `{path}` cannot create environments: install `python{short}-venv`, or uv",
             version=python.version,
             path=self.path,
             short=short,

@@ -68,9 +68,9 @@ def _wanted(request: Mapping[str, Any]) -> CreateRequest:
         if not isinstance(request.get(name), kind):
             raise bad_request(f"`{name}` is missing or of the wrong kind")
     if not _VERSION.fullmatch(request["python"]):
-        raise bad_request("`python` is no version such as 3.11")
+        raise bad_request("`python` is not a version such as 3.11")
     if not all(isinstance(name, str) for name in request["names"]):
-        raise bad_request("`names` is no list of names")
+        raise bad_request("`names` is not a list of names")
     if not isinstance(request["record"].get("plan"), dict):
         raise bad_request("`record` has no plan")
     fields = {name: request[name] for name, _ in _KINDS}
@@ -81,7 +81,7 @@ def _wanted(request: Mapping[str, Any]) -> CreateRequest:
 def _wait_s(request: Mapping[str, Any]) -> float:
     wait_s = request.get("wait_s", _WAIT_S)
     if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)):
-        raise bad_request("`wait_s` is no number of seconds")
+        raise bad_request("`wait_s` is not a number of seconds")
     return wait_s
 
 
@@ -93,14 +93,14 @@ def _state_of(wanted: CreateRequest, environment: EnvironmentPaths) -> str:
     if is_free(environment.path):
         return "made"
     if not is_environment(environment.path):
-        message = f"`{environment.path}` is there and is no environment: gpuenv does not touch it"
+        message = f"`{environment.path}` exists and is not an environment: it is left unchanged"
         raise NodeError("not-an-environment", message)
     plan = recorded_plan(environment)
     if plan is not None and plan.get("fingerprint") == wanted.fingerprint:
         return "unchanged" if _is_whole(environment, plan) else "replaced"
     if not wanted.force:
-        creator = "gpuenv did not make" if plan is None else "another plan made"
-        message = f"{creator} the environment `{environment.name}`: choose another name, or --force"
+        origin = "was not created by gpuenv" if plan is None else "was created from another plan"
+        message = f"the environment `{environment.name}` {origin}: choose another name, or use --force"
         raise NodeError("environment-exists", message)
     return "replaced"
 
@@ -140,6 +140,6 @@ def _installed_of(wanted: CreateRequest, environment: EnvironmentPaths, log: str
     there = installed_versions(environment.path)
     missing = [name for name in wanted.names if name not in there]
     if missing:
-        message = f"the installer did not install what was planned: {missing[0]} is not there"
+        message = f"the installer did not install what was planned: {missing[0]} is missing"
         raise NodeError("not-as-planned", message, (log,))
     return {name: there[name] for name in wanted.names}

@@ -41,8 +41,11 @@ def locked(environment: EnvironmentPaths, wait_s: float) -> Iterator[tuple[int, 
             message = f"another gpuenv is at work on `{name}`: run the command again when it has ended"
             raise NodeError("environment-busy", message) from None
         except LocksUnsupportedError as error:
-            message = "the file system of `{}` has no locks: set GPUENV_DATA_DIR to a folder on another one"
-            raise NodeError("no-locks", message.format(environment.store.root), (str(error),)) from None
+            root = environment.store.root
+            message = (
+                f"the file system of `{root}` does not support locks: set GPUENV_DATA_DIR to another one"
+            )
+            raise NodeError("no-locks", message, (str(error),)) from None
         except OSError as error:
             raise unwritable(folder, error) from None
         yield (descriptor,)

@@ -42,7 +42,7 @@ def recover(environment: EnvironmentPaths) -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, ValueError) as error:
-        message = f"`{file}` can't be read: look what lies beside `{environment.path}`, then delete it"
+        message = f"`{file}` cannot be read: check what is next to `{environment.path}`, then delete it"
         raise NodeError("journal-unreadable", message, (str(error),)) from None
     _settle(environment, left)
 
@@ -77,12 +77,12 @@ def _settle(environment: EnvironmentPaths, journal: Journal) -> None:
         with suppress(FileNotFoundError):
             environment.journal.unlink()
     except RecoveryBlockedError as error:
-        message = f"`{error.old}` is not what gpuenv put there: look into it, then delete the journal"
+        message = f"`{error.old}` was not created by gpuenv: check its content, then delete the journal"
         if error.is_in_the_way:
             message = f"`{error.path}` is in the way of `{error.old}`, which belongs there: move it away"
         raise NodeError("recovery-blocked", message) from None
     except OSError as error:
         if journal.state == "building":
             reason = error.strerror or error
-            message = f"`{environment.name}` could not be brought back: {reason}; the next run tries again"
+            message = f"`{environment.name}` could not be restored: {reason}; the next run tries again"
             raise NodeError("roll-back-failed", message, (str(error),)) from error

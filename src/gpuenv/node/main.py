@@ -73,7 +73,7 @@ def _request() -> Mapping[str, Any]:
     try:
         request = json.loads(text)
     except (ValueError, RecursionError):
-        raise bad_request("it is no JSON") from None
+        raise bad_request("it is not JSON") from None
     if not isinstance(request, dict):
         raise bad_request("it is not an object")
     return request
@@ -115,7 +115,7 @@ def _not_proven(answer: Mapping[str, Any]) -> str | None:
         return "\n".join([f"error: the tests of {where} left no report", *(answer.get("printed") or [])])
     torch = report.get("torch")
     if not isinstance(torch, dict):
-        return "error: torch can't be imported in {}: {}".format(where, json.dumps(report.get("failure")))
+        return "error: torch cannot be imported in {}: {}".format(where, json.dumps(report.get("failure")))
     devices = report.get("devices") or []
     if torch.get("cuda") and not any(device.get("index") is not None for device in devices):
         return "error: torch sees no GPU in {}: {}".format(where, torch.get("error") or "none is visible")

@@ -37,7 +37,7 @@ def make_own_folder(path: Path) -> Path:
     except OSError as error:
         raise unwritable(path, error) from None
     if not is_own:
-        message = f"`{path}` belongs to another user: GPUENV_DATA_DIR may name a folder of your own"
+        message = f"`{path}` is owned by another user: set GPUENV_DATA_DIR to a directory of your own"
         raise NodeError("data-dir-foreign", message)
     return path
 
@@ -45,7 +45,7 @@ def make_own_folder(path: Path) -> Path:
 def unwritable(path: Path, error: OSError) -> NodeError:
     """Say that gpuenv's own folder can't be written."""
     reason = error.strerror or str(error)
-    message = f"`{path}` can't be written: {reason}; GPUENV_DATA_DIR may name a folder that can"
+    message = f"`{path}` cannot be written: {reason}; set GPUENV_DATA_DIR to a writable directory"
     return NodeError("data-dir-unwritable", message, (str(error),))
 
 
@@ -56,7 +56,7 @@ def find_place(request: Mapping[str, Any], environ: Mapping[str, str]) -> Enviro
         path = _path(target)
         return EnvironmentPaths(_store(environ), path, Path(path))
     if not isinstance(name, str) or not name:
-        raise bad_request("it names no environment")
+        raise bad_request("it does not name an environment")
     name = unicodedata.normalize("NFC", name)
     problem = "it starts with a dot" if name.startswith(".") else problem_of_name(name)
     if problem:
@@ -87,7 +87,7 @@ def _path(target: str) -> str:
         raise _bad_name(target, "it has control characters")
     path = os.path.realpath(os.path.expanduser(target))
     if not os.path.isabs(os.path.expanduser(target)):
-        raise _bad_name(target, "it is no absolute path")
+        raise _bad_name(target, "it is not an absolute path")
     home = os.path.realpath(os.path.expanduser("~"))
     problem = problem_of_path(path, os.path.dirname(path), os.path.basename(path), home)
     if problem:
@@ -97,7 +97,7 @@ def _path(target: str) -> str:
 
 def _bad_name(name: str, problem: str) -> NodeError:
     problem = problem.format(longest=LONGEST)
-    return NodeError("bad-name", f"`{shown_name(name)}` can't name an environment: {problem}")
+    return NodeError("bad-name", f"`{shown_name(name)}` is not a valid environment name: {problem}")
 
 
 def names_in(folder: str) -> list[str]:

@@ -27,7 +27,7 @@ class NodeError(Exception):
 
 def bad_request(problem: str) -> NodeError:
     """Say what is wrong with what was asked."""
-    return NodeError("bad-request", f"the request can't be read: {problem}")
+    return NodeError("bad-request", f"the request cannot be read: {problem}")
 
 
 def refused_by_system(error: OSError, path: str) -> NodeError:
@@ -42,5 +42,5 @@ def refused_by_system(error: OSError, path: str) -> NodeError:
 def step_failed(program: str, ending: str, last: str, log: str) -> NodeError:
     """Say which program failed; `last` are its last lines, `log` is where all of them are."""
     code = "disk-full" if _NO_ROOM in last else "install-failed"
-    message = f"`{program}` {ending}; nothing half-made is left"
+    message = f"`{program}` {ending}; no changes were kept"
     return NodeError(code, message, (log,), last)

@@ -65,7 +65,9 @@ def choose_python(version: str, environ: Mapping[str, str]) -> str:
             return str(entry["path"])
     if there:
         named = f"Python {version} at `{there[0]['path']}`"
-        raise NodeError("no-venv", f"{named} can make no environments: install `python{version}-venv`, or uv")
+        raise NodeError(
+            "no-venv", f"{named} cannot create environments: install `python{version}-venv`, or uv"
+        )
     raise NodeError("no-python", f"there is no Python {version} on this machine")
 
 

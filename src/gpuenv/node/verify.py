@@ -33,10 +33,10 @@ def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         raise NodeError("no-such-environment", f"there is no environment `{environment.name}`")
     options = request.get("options") or {}
     if not isinstance(options, dict):
-        raise bad_request("`options` is no object")
+        raise bad_request("`options` is not an object")
     limit_s = options.get("timeout_s", _LIMIT_S)
     if not isinstance(limit_s, (int, float)) or not 0 < limit_s <= _LONGEST_S:
-        raise bad_request("`timeout_s` is no number of seconds")
+        raise bad_request("`timeout_s` is not a number of seconds")
     folder = tempfile.mkdtemp(prefix="gpuenv-verify-")
     try:
         facts = _run(environment, _arguments(options), limit_s, folder, environ)
@@ -87,7 +87,7 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
     if not isinstance(devices, list) or not all(
         isinstance(device, int) and 0 <= device < 1 << 16 for device in devices
     ):
-        raise bad_request("`devices` is no list of numbers")
+        raise bad_request("`devices` is not a list of numbers")
     chosen = ["--devices", ",".join(map(str, devices))] if devices else []
     return chosen + [
         option for name, option in (("compile", "--compile"), ("nccl", "--nccl")) if options.get(name)

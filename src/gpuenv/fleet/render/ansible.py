@@ -48,7 +48,7 @@ _HEAD = """\
 #
 # only tell what would be done:  --check            only prove them:  --tags verify
 # under another name or path:    -e gpuenv_name=NAME
-# replace what another plan made under that name:  -e gpuenv_force=true
+# replace one that was created from another plan:  -e gpuenv_force=true
 # variables for the program on the nodes, such as HTTPS_PROXY or GPUENV_DATA_DIR: gpuenv_environment in the
 # inventory. What is to be made is in locks/.
 """

@@ -4,7 +4,7 @@
 #     sbatch -p PARTITION -N NODES --gres=gpu:1 [OPTION_OF_SBATCH ...] THIS_FILE [--force] [NAME]
 #
 # It needs Python 3.8 or newer on the nodes, and no gpuenv. Nodes that share a home make the environment once; one
-# that is there already stays as it is, and --force replaces what another plan made under its name. The job sees the
+# that is there already stays as it is, and --force replaces one that was created from another plan. The job sees the
 # GPUs it asks for; to prove all of a node, ask for all. Its output has a line for each node; the job fails where a
 # node did. GPUENV_DATA_DIR and other variables reach the nodes as sbatch's --export says.
 #SBATCH --job-name=gpuenv
@@ -43,7 +43,7 @@ fi
 name=${1:-$name}
 [ $# -le 1 ] || fail "usage: sbatch [OPTION ...] THIS_FILE [--force] [NAME]"
 case $name in
-    '' | .* | -* | +* | *[!A-Za-z0-9._+-]*) fail "$name can't name an environment" ;;
+    '' | .* | -* | +* | *[!A-Za-z0-9._+-]*) fail "$name is not a valid environment name" ;;
 esac
 [ -n "${SLURM_JOB_NODELIST-}" ] || fail "this is for a job: sbatch -p PARTITION -N NODES THIS_FILE [NAME]"
 
