@@ -239,7 +239,7 @@ def test_an_answer_in_words() -> None:
     wrong = {**device, "tests": [{"id": "matmul", "ok": False, "detail": "wrong"}]}
     for changed, said in (
         (None, ["error: the tests of /e left no report", "Killed"]),
-        ({**report, "torch": None, "failure": "no"}, ['error: torch can\'t be imported in /e: "no"']),
+        ({**report, "torch": None, "failure": "no"}, ['error: torch cannot be imported in /e: "no"']),
         (
             {**report, "devices": [{**device, "index": None}]},
             ["error: torch sees no GPU in /e: none is visible"],
