@@ -14,7 +14,7 @@ import pytest
 from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.patch.apply import patched
 from gpuenv.adapt.patch.unified_diff import unified_diff
-from gpuenv.adapt.read_project import read_left
+from gpuenv.adapt.read_project import read_project
 from gpuenv.adapt.write import write_files
 from gpuenv.model.errors import UsageError
 
@@ -48,7 +48,7 @@ def commit(day: str) -> None:
 
 
 def moved(project: Project, **new: str | None) -> tuple[DependencyFile, ...]:
-    declarations = {declared.project: declared for declared in project.asked}
+    declarations = {declared.project: declared for declared in project.declared}
     return patched(
         project,
         tuple(RequirementChange(name, declarations[name], None, text, "", "") for name, text in new.items()),
@@ -56,7 +56,7 @@ def moved(project: Project, **new: str | None) -> tuple[DependencyFile, ...]:
 
 
 def read(*paths: str) -> Project:
-    return read_left(tuple(map(Path, paths)), {})
+    return read_project(tuple(map(Path, paths)), {})
 
 
 def test_a_folders_likeliest_file_counts_and_the_others_are_told(folder: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_folders_likeliest_file_counts_and_the_others_are_told(folder: Path) -
     (folder / "requirements.txt").write_text(TORCH)
     project = read(".")
     assert [file.path for file in project.files] == ["requirements.txt"]
-    assert [declared.requirement for declared in project.asked] == ["torch==1.7.1"]
+    assert [declared.requirement for declared in project.declared] == ["torch==1.7.1"]
     assert [name for name in ("setup.py", "environment_gpu.yml") if name not in project.warnings[0]] == []
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_asks_for_nothing_leaves_it_to_the_next(folder: Path) -> Non
     (folder / "requirements" / "base.txt").write_text("-r ../more.txt\n")
     (folder / "more.txt").write_text(TORCH)
     project = read(".")
-    assert [declared.file for declared in project.asked] == ["more.txt"]
+    assert [declared.file for declared in project.declared] == ["more.txt"]
     assert any("environment.yml" in text for text in project.warnings)
 
 
@@ -89,11 +89,11 @@ def test_a_readme_fills_what_the_files_leave_open_and_nothing_else(folder: Path)
         "-f https://x.example/a\n"
     )
     project = read(".")
-    assert [(declared.project, declared.line) for declared in project.asked if declared.hint] == [
+    assert [(declared.project, declared.line) for declared in project.declared if declared.hint] == [
         ("python", 1), ("torch", 3), ("torchvision", 3), ("index", 3),
     ]  # fmt: skip
     (folder / "requirements.txt").write_text("torch==1.6\n")
-    assert [declared.project for declared in read(".").asked if declared.hint] == ["python", "torchvision"]
+    assert [declared.project for declared in read(".").declared if declared.hint] == ["python", "torchvision"]
 
 
 def test_a_readme_alone_is_enough_and_a_folder_without_anything_is_not(folder: Path) -> None:
@@ -101,7 +101,7 @@ def test_a_readme_alone_is_enough_and_a_folder_without_anything_is_not(folder: P
         read(".")
     assert (info.value.code, bool(info.value.fixes)) == ("nothing-left", True)
     (folder / "readme.rst").write_text("::\n\n    pip3 install torch==1.7.1\n")
-    assert [declared.requirement for declared in read(".").asked] == ["torch==1.7.1"]
+    assert [declared.requirement for declared in read(".").declared] == ["torch==1.7.1"]
 
 
 @pytest.mark.parametrize("content", [None, b"torch\0==1", b"\xff\xfe\x00", b"#" * 3_000_000, b"a\n" * 20_001])
@@ -126,7 +126,7 @@ def test_files_that_name_each_other_are_read_once(folder: Path) -> None:
     (folder / "c.txt").write_text("numpy<2\n")
     (folder / "setup.cfg").write_text("[options]\ninstall_requires = timm\n")
     project = read("a.txt")
-    assert [(declared.project, declared.constraint) for declared in project.asked] == [
+    assert [(declared.project, declared.constraint) for declared in project.declared] == [
         ("torch", False), ("numpy", True), ("timm", False),
     ]  # fmt: skip
     assert [text.split(":")[1] for text in project.warnings] == ["4", "5"]
@@ -137,7 +137,7 @@ def test_nothing_outside_of_the_folder_is_read(folder: Path) -> None:
     (folder / "link.txt").symlink_to("../secret.txt")
     (folder / "a.txt").write_text(f"-r ../secret.txt\n-r link.txt\n-r /etc/passwd\n{TORCH}")
     project = read("a.txt")
-    assert [declared.requirement for declared in project.asked] == ["torch==1.7.1"]
+    assert [declared.requirement for declared in project.declared] == ["torch==1.7.1"]
     assert len(project.warnings) == 3
 
 
@@ -148,7 +148,7 @@ def test_the_day_is_that_of_the_last_commit_that_touched_the_file(folder: Path) 
     commit("2020-03-14")
     (folder / "other.txt").write_text("a")
     commit("2021-05-06")
-    project = read_left((folder / ":(top)*.txt",), {"PATH": os.environ["PATH"]})
+    project = read_project((folder / ":(top)*.txt",), {"PATH": os.environ["PATH"]})
     assert project.date == "2020-03-14"
 
 
@@ -166,14 +166,14 @@ def test_nothing_that_a_checkout_configures_is_run(folder: Path) -> None:
     for key in keys.split():
         git("config", key, f"!{script}" if key.startswith("alias") else str(script))
     git("config", "log.showSignature", "true")
-    assert read_left((folder,), {"PATH": os.environ["PATH"]}).date == "2020-03-14"
+    assert read_project((folder,), {"PATH": os.environ["PATH"]}).date == "2020-03-14"
     assert not Path(f"{script}.ran").exists()
 
 
 def test_without_git_or_a_checkout_the_day_is_not_known(folder: Path) -> None:
     (folder / "requirements.txt").write_text(TORCH)
     assert read(".").date is None
-    assert read_left((folder,), {"PATH": os.environ["PATH"]}).date is None
+    assert read_project((folder,), {"PATH": os.environ["PATH"]}).date is None
 
 
 CONTENTS = {
@@ -303,7 +303,7 @@ def test_a_link_of_a_folder_to_elsewhere_is_not_read_and_told(folder: Path) -> N
     (folder / "README.md").symlink_to(there)
     (folder / "setup.py").write_text('setup(install_requires=["torch==1.8.0"])\n')
     project = read(".")
-    assert [declared.requirement for declared in project.asked] == ["torch==1.8.0"]
+    assert [declared.requirement for declared in project.declared] == ["torch==1.8.0"]
     assert "`requirements.txt` is outside the project and was skipped" in project.warnings
 
 

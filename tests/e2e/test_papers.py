@@ -43,7 +43,7 @@ def test_the_adapted_files_hold_on_the_machine_and_all_other_lines_are_as_they_w
         assert before == after
     write_back(first)
     again = adapt_for(Path(), saved, environ)
-    by_hand = unapplied(again.left, again.changes)
+    by_hand = unapplied(again.project, again.changes)
     assert [change for change in again.changes if change not in by_hand] == []
     assert (again.plan.pins, again.plan.variant) == (first.plan.pins, first.plan.variant)
 
@@ -51,13 +51,15 @@ def test_the_adapted_files_hold_on_the_machine_and_all_other_lines_are_as_they_w
 def untouched(adaptation: Adaptation) -> list[tuple[list[str], list[str]]]:
     """The lines of each file that no change is about, before and after."""
     pairs = []
-    for before, after in zip(adaptation.left.files, adaptation.files, strict=True):
+    for before, after in zip(adaptation.project.files, adaptation.files, strict=True):
         old, new = before.text.split("\n"), after.text.split("\n")
         lines = {
             number
             for change in adaptation.changes
-            if change.asked and change.asked.file == before.path
-            for number in range(change.asked.line, change.asked.line + change.asked.text.count("\n") + 1)
+            if change.declared and change.declared.file == before.path
+            for number in range(
+                change.declared.line, change.declared.line + change.declared.text.count("\n") + 1
+            )
         }
         kept = [text for number, text in enumerate(old, start=1) if number not in lines]
         remaining = iter(new)
@@ -73,7 +75,7 @@ def test_git_applies_the_patch_and_gives_the_adapted_files(
     folder, environ = copy_paper(paper, tmp_path), bare_environ(tmp_path)
     monkeypatch.chdir(folder)
     adaptation = adapt_for(Path(), save_machine(NEW, tmp_path), environ)
-    patch = unified_diff(adaptation.left, adaptation.files)
+    patch = unified_diff(adaptation.project, adaptation.files)
     if patch:
         git(folder, "apply", "-", stdin=patch)
     for file in adaptation.files:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from deciding import machine
 
-from gpuenv.adapt.adapt import Adapting, adapt
+from gpuenv.adapt.adapt import AdaptOptions, adapt
 from gpuenv.adapt.model import Adaptation
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.machine_json import render_machine
@@ -46,7 +46,7 @@ def adapt_for(
 ) -> Adaptation:
     """Adapt a path for a saved machine, by what ships with gpuenv unless it may ask the indexes."""
     options = PlanOptions(machines=(saved,), offline=offline)
-    return adapt(Adapting((path,), day, patch_alone=True), options, environ, target=".venv")
+    return adapt(AdaptOptions((path,), day, patch_alone=True), options, environ, target=".venv")
 
 
 def bare_environ(home: Path) -> dict[str, str]:
@@ -58,6 +58,6 @@ def bare_environ(home: Path) -> dict[str, str]:
 
 def write_back(adaptation: Adaptation) -> None:
     """Write the files as they become, byte for byte."""
-    for before, after in zip(adaptation.left.files, adaptation.files, strict=True):
+    for before, after in zip(adaptation.project.files, adaptation.files, strict=True):
         if before.text != after.text:
             Path(after.path).write_bytes(after.text.encode("utf-8", "surrogateescape"))

@@ -74,14 +74,14 @@ def adapted(
 
 def with_changes(project: Project, changes: tuple[RequirementChange, ...]) -> Project:
     """Return what was left with the changes made, as the files would be read again."""
-    changed = {id(change.asked): change for change in changes if change.asked is not None}
+    changed = {id(change.declared): change for change in changes if change.declared is not None}
     kept = [
         _changed(declared, changed[id(declared)]) if id(declared) in changed else declared
-        for declared in project.asked
+        for declared in project.declared
         if id(declared) not in changed or changed[id(declared)].new is not None
     ]
     added = [
-        _added(number, change) for number, change in enumerate(changes, start=90) if change.asked is None
+        _added(number, change) for number, change in enumerate(changes, start=90) if change.declared is None
     ]
     return replace(project, asked=(*kept, *added))
 

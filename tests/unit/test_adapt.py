@@ -115,7 +115,7 @@ class Wanted:
         self.asked: dict[str, SpecifierSet] = {}
         self.variant = self.python = cuda = None
         self.others: list[str] = []
-        for declared in project.asked:
+        for declared in project.declared:
             text = declared.requirement or ""
             if declared.project == "python":
                 self.python = parse_python(text)
@@ -130,7 +130,7 @@ class Wanted:
                 self.others.append(text)
         self.conda = any(
             requirement.project == "torch" and requirement.notation == "conda"
-            for requirement in project.asked
+            for requirement in project.declared
         )
         self.local = self.variant is not None
         self.variant = self.variant or (cuda if self.conda else None)
@@ -241,7 +241,9 @@ def stands(project: Project, here: Machine) -> bool:
     """Whether what the lines ask for works as it stands: the build that pip takes, by every rule."""
     wanted = Wanted(project)
     question = question_of(project, here)
-    texts = [declared.requirement or "" for declared in project.asked if declared.project.startswith("torch")]
+    texts = [
+        declared.requirement or "" for declared in project.declared if declared.project.startswith("torch")
+    ]
     request = replace(
         question.request,
         requirements=parse_requirements((*texts, *wanted.others)),
@@ -268,9 +270,9 @@ def chosen_of(solution: Solution) -> dict[str, Version]:
 
 def takes_companions(project: Project, solution: Solution) -> bool:
     """Whether pip takes the companions' builds: of a page of all it takes the highest local version."""
-    addresses = [declared.requirement or "" for declared in project.asked if declared.project == "index"]
+    addresses = [declared.requirement or "" for declared in project.declared if declared.project == "index"]
     of_all = any("/whl/torch" in address for address in addresses)
-    texts = " ".join(declared.text for declared in project.asked)
+    texts = " ".join(declared.text for declared in project.declared)
     locals_ = [item.file.version.local for item in solution.companions]
     return not of_all or all(f"+{item}" in texts for item in locals_ if item)
 
@@ -284,7 +286,7 @@ def test_the_changes_lead_to_what_stands_none_is_too_many_and_none_is_missing(
     project, here = read(lines), MACHINES[name]
     nearest, changes = adapted(project, here)
     assert stands(with_changes(project, changes), here)
-    needed = [change for change in changes if change.asked is not None and not follows(change)]
+    needed = [change for change in changes if change.declared is not None and not follows(change)]
     assert bool(needed) is not stands(project, here)
     for kept in with_one_undone(changes):
         assert not stands(with_changes(project, kept), here), (kept, changes)
@@ -300,7 +302,7 @@ def with_one_undone(changes: tuple[RequirementChange, ...]) -> list[tuple[Requir
     alone = [
         change
         for change in changes
-        if change.asked is not None and change not in together and not follows(change)
+        if change.declared is not None and change not in together and not follows(change)
     ]
     groups = [*([together] if together else []), *([change] for change in alone)]
     return [tuple(change for change in changes if change not in group) for group in groups]
@@ -419,7 +421,7 @@ def test_a_project_bound_to_torch_moves_with_it_to_the_wheel_for_it() -> None:
     question = scatter_question(value, page, f"torch_scatter-2.1.2+pt27cu128-{tags}.whl")
     nearest = find_nearest(question, value)
     changes = stack_changes(nearest, nearest.choices[0], value)
-    by_project = {change.project: change.new for change in changes if change.asked is not None}
+    by_project = {change.project: change.new for change in changes if change.declared is not None}
     assert by_project["torch-scatter"] == f"torch-scatter @ {page}/torch_scatter-2.1.2+pt27cu128-{tags}.whl"
     assert by_project["torch"] == "torch==2.7.0+cu128"
     assert "index" in by_project
@@ -527,9 +529,9 @@ TEXTS = st.text(max_size=30) | st.sampled_from(
 @given(TEXTS, st.sampled_from(["torch", "torchvision", "numpy", "python", "cuda", "index"]), st.booleans())
 @examples(20, 100)
 def test_whatever_a_line_says_it_is_adapted_or_refused(text: str, project: str, hint: bool) -> None:
-    odd = replace(left("torch").asked[0], project=project, requirement=text, text=text, hint=hint)
+    odd = replace(left("torch").declared[0], project=project, requirement=text, text=text, hint=hint)
     value = left("torch==2.4.1", "numpy<2")
-    value = replace(value, asked=(*value.asked, odd))
+    value = replace(value, declared=(*value.declared, odd))
     with contextlib.suppress(UsageError, Unsatisfiable):
         nearest = find_nearest(replace(few(), request=request_of(value, few().request)), value)
         stack_changes(nearest, nearest.choices[0], value)

@@ -66,7 +66,7 @@ def test_exported_builds_become_least_releases_where_one_is_for_another_python()
     lines = ("numpy==1.19.2", "libffi==3.3", "six==1.16")
     exported = left(*lines, kind="environment", notation="conda")
     texts = ("numpy=1.19.2=py37h54aff64_0", "libffi=3.3=he6710b0_2", "six=1.16")
-    requested = tuple(replace(item, text=text) for item, text in zip(exported.asked, texts, strict=True))
+    requested = tuple(replace(item, text=text) for item, text in zip(exported.declared, texts, strict=True))
     result = wishes(Project(exported.files, requested))
     changes = freed_of_builds(result, "3.10", (), {"numpy": SpecifierSet("<2")})
     assert [change.new for change in changes] == ["numpy<2,>=1.19.2", "libffi>=3.3"]

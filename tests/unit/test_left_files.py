@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
 from gpuenv.adapt.model import DependencyFile
-from gpuenv.adapt.parsers.collector import ParsedFile, decode_left, encode_left
-from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.parsers.collector import ParsedFile, decode_text, encode_text
+from gpuenv.adapt.parsers.parse import parse_file
 
 
 def read(name: str, text: str) -> ParsedFile:
-    return read_left_file(DependencyFile(name, NAMES[name], text), "linux-64")
+    return parse_file(DependencyFile(name, NAMES[name], text), "linux-64")
 
 
 def asked(name: str, text: str) -> list[tuple[int, str, str | None, str]]:
     return [
         (declared.line, declared.project, declared.requirement, declared.text)
-        for declared in read(name, text).asked
+        for declared in read(name, text).declared
     ]
 
 
@@ -30,12 +30,12 @@ def test_a_place_holds_what_it_says_and_only_value_errors_are_raised(name: str, 
         collector = read(name, text)
     except ValueError:
         return
-    for declared in collector.asked:
+    for declared in collector.declared:
         assert text[declared.start : declared.end] == declared.text != ""
         assert declared.line == text.count("\n", 0, declared.start) + 1
     assert all(
         requirement.end <= other.start
-        for requirement, other in zip(collector.asked, collector.asked[1:], strict=False)
+        for requirement, other in zip(collector.declared, collector.declared[1:], strict=False)
     )
     assert all(warning.isprintable() for warning in collector.warnings)
 
@@ -43,10 +43,10 @@ def test_a_place_holds_what_it_says_and_only_value_errors_are_raised(name: str, 
 @given(content=st.binary(max_size=60) | TEXTS.map(lambda text: text.encode("utf-16", "replace")))
 def test_bytes_become_text_and_the_same_bytes_again(content: bytes) -> None:
     try:
-        text = decode_left(content)
+        text = decode_text(content)
     except ValueError:
         return
-    assert encode_left(text, content) == content
+    assert encode_text(text, content) == content
 
 
 def test_a_requirements_file_is_read_with_its_comments_hashes_markers_and_extras() -> None:
@@ -90,7 +90,7 @@ def test_a_requirements_file_is_read_with_its_comments_hashes_markers_and_extras
     ],
 )  # fmt: skip
 def test_a_line_of_a_requirements_file(line: str, project: str, requirement: str | None) -> None:
-    (declared,) = read("requirements.txt", f"{line}  # why\n").asked
+    (declared,) = read("requirements.txt", f"{line}  # why\n").declared
     message = declared.requirement and declared.requirement.replace(" @", "@")
     assert (declared.project, message, declared.text) == (project, requirement, line)
 
@@ -224,4 +224,4 @@ def test_a_readme_hints_by_its_first_install_lines() -> None:
         (4, "index", "pytorch", "pytorch"),
     ]
     assert "another way" in read("README.md", README).warnings[0]
-    assert all(declared.hint for declared in read("README.md", README).asked)
+    assert all(declared.hint for declared in read("README.md", README).declared)

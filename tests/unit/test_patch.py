@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from left_samples import ENVIRONMENT, NAMES, PYPROJECT, TEXTS
 
 from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
-from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.patch.apply import patched, unapplied
 from gpuenv.adapt.patch.notation import admitting
 from gpuenv.adapt.patch.unified_diff import unified_diff
@@ -18,14 +18,14 @@ R, E, P, S, C = "requirements.txt", "environment.yml", "pyproject.toml", "setup.
 
 def left(name: str, text: str) -> Project:
     file = DependencyFile(name, NAMES[name], text)
-    reading = read_left_file(file, "linux-64")
-    return Project((file,), reading.asked, None, reading.warnings)
+    reading = parse_file(file, "linux-64")
+    return Project((file,), reading.declared, None, reading.warnings)
 
 
 def change(
     result: Project, project: str, new: str | None, *, place: int = 0, pip: bool = False
 ) -> RequirementChange:
-    declarations = [declared for declared in result.asked if declared.project == project]
+    declarations = [declared for declared in result.declared if declared.project == project]
     return RequirementChange(
         project, declarations[place], declarations[place].requirement, new, "", "", pip=pip
     )
@@ -62,7 +62,9 @@ def test_a_patched_file_says_what_changed_and_everything_else_as_before(
     except ValueError:
         return
     places = [
-        requirement for requirement in result.asked if requirement.project not in ("python", "cuda", "index")
+        requirement
+        for requirement in result.declared
+        if requirement.project not in ("python", "cuda", "index")
     ]
     if not places:
         return
@@ -77,9 +79,9 @@ def test_a_patched_file_says_what_changed_and_everything_else_as_before(
         assert after.text == text
         return
     again = left(name, after.text)
-    kept = [(other.project, other.text) for other in result.asked if other is not declared]
-    named = [(other.project, other.text) for other in again.asked]
-    assert len(again.asked) == len(result.asked) - (new is None)
+    kept = [(other.project, other.text) for other in result.declared if other is not declared]
+    named = [(other.project, other.text) for other in again.declared]
+    assert len(again.declared) == len(result.declared) - (new is None)
     assert all(named.count(pair) >= kept.count(pair) for pair in kept)
     assert new is None or any("9.9" in text for project, text in named if project == declared.project)
 

@@ -12,7 +12,7 @@ from gpuenv import matrices
 from gpuenv.adapt.model import Adaptation, Project
 from gpuenv.adapt.patch.apply import adapted_files
 from gpuenv.adapt.read_code import read_code
-from gpuenv.adapt.read_project import read_left
+from gpuenv.adapt.read_project import read_project
 from gpuenv.adapt.risks.api_risks import risks_of
 from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
@@ -29,7 +29,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Adapting:
+class AdaptOptions:
     """What is to be adapted: paths, and the day of the other packages (`2021-03-14`, or `git`).
 
     `patch_alone`: nothing is installed here, so that no conda tool need be there for an environment.yml.
@@ -41,7 +41,7 @@ class Adapting:
 
 
 def adapt(
-    adapting: Adapting,
+    adapting: AdaptOptions,
     options: PlanOptions,
     environ: Mapping[str, str],
     *,
@@ -55,7 +55,7 @@ def adapt(
     """
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    project = read_left(adapting.paths, environ, platform_of(machines[0]))
+    project = read_project(adapting.paths, environ, platform_of(machines[0]))
     before = day_of(adapting.exclude_newer, project)
     if (
         adapting.patch_alone
@@ -72,7 +72,7 @@ def adapt(
     else:
         plan, changes = adapt_wheels(task)
     changes = tuple(
-        change for change in changes if change.asked is None or change.new != change.asked.requirement
+        change for change in changes if change.declared is None or change.new != change.declared.requirement
     )
     code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)

@@ -59,8 +59,8 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     best = _nearest(task, configuration)
     solution = best.nearest.choices[0]
     question = best.nearest.question_for(solution)
-    changes = stack_changes(best.nearest, solution, task.left, task.knowledge)
-    wishes = wishes_for(task.left, task.place, solution.python)
+    changes = stack_changes(best.nearest, solution, task.project, task.knowledge)
+    wishes = wishes_for(task.project, task.machine_target, solution.python)
     warnings: tuple[PlanWarning, ...] = ()
     if changes:
         warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
@@ -82,20 +82,20 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
     results: list[tuple[tuple[object, ...], int, _ChannelResult]] = []
     refusals: list[Unsatisfiable] = []
-    releases = {build.torch for build in task.knowledge.builds_of(task.place.platform)}
+    releases = {build.torch for build in task.knowledge.builds_of(task.machine_target.platform)}
     plan_request = task.plan_request
     for position, channel in enumerate(task.channels):
-        query = ChannelQuery(plan_request.request, task.place, channel, task.pythons.result())
+        query = ChannelQuery(plan_request.request, task.machine_target, channel, task.pythons.result())
         answer = question_of_channel(
             query, plan_request.options, configuration, task.knowledge, plan_request.mirrors, task.environ
         )
         try:
-            nearest = find_nearest(answer.question, task.left, releases)
+            nearest = find_nearest(answer.question, task.project, releases)
         except Unsatisfiable as error:
             refusals.append(error)
             continue
         # how many others move does not matter: conda prefers the channel that stands first
-        *rank, _ = Nearness(nearest.question, task.left, releases).rank(nearest.settled[0])
+        *rank, _ = Nearness(nearest.question, task.project, releases).rank(nearest.settled[0])
         results.append(((len(nearest.given_up), *rank), position, _ChannelResult(answer, nearest)))
     if not results:
         raise refusals[0]
@@ -103,8 +103,8 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
 
 
 def _environment(task: Task, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
-    files = [file for file in adapted_files(task.left, changes) if file.kind == "environment"]
-    parsed = [_parsed(file, task.place.platform) for file in files]
+    files = [file for file in adapted_files(task.project, changes) if file.kind == "environment"]
+    parsed = [_parsed(file, task.machine_target.platform) for file in files]
     return EnvironmentFile(
         stack=tuple(text for file in parsed for text in file.stack),
         specs=tuple(text for file in parsed for text in file.specs),
@@ -132,11 +132,11 @@ def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
     if not wanted or task.plan_request.options.offline:
         return changes
     base = CompileInput(
-        pins=(f"torch=={stack.choice.candidate.torch}",),
+        pins=(f"torch=={stack.solution.candidate.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
-        sources=replace(sources_of(stack.choice, stack.configuration), find_links=()),
-        python=stack.choice.python.short,
+        sources=replace(sources_of(stack.solution, stack.configuration), find_links=()),
+        python=stack.solution.python.short,
         platform=stack.question.target.platform,
         interpreter=sys.executable,
         before=task.before,

@@ -44,7 +44,7 @@ class Stack:
     `assemble` takes the question and the files that a resolver added.
     """
 
-    choice: Solution
+    solution: Solution
     question: ResolutionInput
     wishes: Wishes
     changes: tuple[RequirementChange, ...]
@@ -120,9 +120,9 @@ def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], task: T
 def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[str]:
     """Yield what is known to fail with the stack of releases that wanted packages may move to: `numpy<2`."""
     free = stack.question.with_request(with_others_free(stack.question.request))
-    settled = settle(stack.choice, stack.choice.companions, free)
+    settled = settle(stack.solution, stack.solution.companions, free)
     names = {canonicalize_name(requirement.name) for requirement in wanted}
-    for text, _ in constraints_of(free, settled.choice) if settled else ():
+    for text, _ in constraints_of(free, settled.solution) if settled else ():
         if canonicalize_name(Requirement(text).name) in names:
             yield text
 
@@ -131,7 +131,7 @@ def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tupl
     """Return the changes with those of an export's lines, where its builds are for another Python."""
     limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
     bounds = {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
-    return freed_of_builds(stack.wishes, stack.choice.python.short, changes, bounds)
+    return freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
 
 
 def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
@@ -151,8 +151,8 @@ def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:
 
 def _active(stack: Stack) -> Iterator[Requirement]:
     """Yield what is asked for beside the stack on this system with this Python."""
-    pinned = {str(item.file.name) for item in stack.choice.files}
-    environment = marker_environment(stack.question.target.platform, str(full_version(stack.choice.python)))
+    pinned = {str(item.file.name) for item in stack.solution.files}
+    environment = marker_environment(stack.question.target.platform, str(full_version(stack.solution.python)))
     for requirement in stack.question.request.others:
         if canonicalize_name(requirement.name) not in pinned and _counts(requirement, environment):
             yield requirement
@@ -265,7 +265,7 @@ def _has_own_index(wishes: Wishes) -> bool:
 
 def why_of(moved: PackageUpgrade, stack: Stack) -> str:
     """Return why a package could not stay as it was asked for."""
-    python = stack.choice.python.short
+    python = stack.solution.python.short
     requested = str(stack.wishes.of(moved.project)).removeprefix("==")
     if moved.because is None:
         return tr("it is not compatible with the others on Python {python}", python=python)

@@ -58,7 +58,7 @@ class Project:
     """
 
     files: tuple[DependencyFile, ...]
-    asked: tuple[DeclaredRequirement, ...]
+    declared: tuple[DeclaredRequirement, ...]
     date: str | None = None
     warnings: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ class RequirementChange:
     """
 
     project: str
-    asked: DeclaredRequirement | None
+    declared: DeclaredRequirement | None
     old: str | None
     new: str | None
     why: str
@@ -105,7 +105,7 @@ def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -
 class Adaptation:
     """What was left, the plan that works here, the least changes that lead there; `files` as they become."""
 
-    left: Project
+    project: Project
     plan: Plan
     changes: tuple[RequirementChange, ...]
     files: tuple[DependencyFile, ...]

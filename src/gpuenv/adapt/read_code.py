@@ -25,7 +25,7 @@ _OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
 @dataclass(frozen=True, slots=True)
-class LeftCode:
+class ProjectCode:
     """The texts found, each with its path as shown; a cell of a notebook is `notes.ipynb[3]`.
 
     `warnings` tell what was passed over.
@@ -35,7 +35,7 @@ class LeftCode:
     warnings: tuple[str, ...] = ()
 
 
-def read_code(folder: Path) -> LeftCode:
+def read_code(folder: Path) -> ProjectCode:
     """Read the code in a folder and below: Python, notebooks, shell, C++ and CUDA.
 
     Hidden folders, environments, links and what is no regular file are left out. Of much code the beginning
@@ -48,9 +48,9 @@ def read_code(folder: Path) -> LeftCode:
         left -= len(data)
         if path is None or number >= _MOST_FILES or left < 0:
             template = N_("`{folder}` has more code than is examined: {count} files were read")
-            return LeftCode(tuple(texts), (tr(template, folder=folder, count=number),))
+            return ProjectCode(tuple(texts), (tr(template, folder=folder, count=number),))
         texts += _texts(path.relative_to(folder).as_posix(), data)
-    return LeftCode(tuple(texts))
+    return ProjectCode(tuple(texts))
 
 
 def _code_files(folder: Path) -> Iterator[Path | None]:

@@ -11,8 +11,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.adapt.git_date import last_changed
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
-from gpuenv.adapt.parsers.collector import More, decode_left, shown
-from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.parsers.collector import More, decode_text, shown
+from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.project_files import candidates, kind_of, project_files, readmes
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
@@ -24,7 +24,7 @@ _MOST = 100  # files that name one another
 _MOST_TOLD = 5  # lines that were not understood
 
 
-def read_left(
+def read_project(
     paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64"
 ) -> Project:
     """Read files, or the files of folders and what their README says, for a platform.
@@ -39,12 +39,12 @@ def read_left(
             reading.folder(path)
         else:
             reading.named(path, kind_of(path))
-    if not any(map(_says_something, reading.asked)):
+    if not any(map(_says_something, reading.declared)):
         raise _nothing(paths, reading.warnings)
     date = last_changed(tuple(Path(file.path) for file in reading.files if file.kind != "readme"), environ)
     return Project(
         files=tuple(reading.files),
-        asked=tuple(reading.asked),
+        declared=tuple(reading.declared),
         date=date,
         warnings=tuple(dict.fromkeys(reading.warnings)),
     )
@@ -70,7 +70,7 @@ class _Left:
 
     platform: Platform
     files: list[DependencyFile] = field(default_factory=list)
-    asked: list[DeclaredRequirement] = field(default_factory=list)
+    declared: list[DeclaredRequirement] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     _seen: set[Path] = field(default_factory=set)
     _root: Path = field(default_factory=Path)
@@ -105,10 +105,10 @@ class _Left:
 
     def _try(self, choice: tuple[Path, ...]) -> bool:
         """Whether any of these files requires something; broken ones are reported."""
-        before = len(self.asked)
+        before = len(self.declared)
         for path in choice:
             self._forgiving(path, kind_of(path))
-        return any(item.project != "python" and _says_something(item) for item in self.asked[before:])
+        return any(item.project != "python" and _says_something(item) for item in self.declared[before:])
 
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
@@ -128,13 +128,13 @@ class _Left:
             return
         self._seen.add(resolved)
         content = _content(path)
-        file = DependencyFile(_name(path), kind, decode_left(content))
-        parsed = read_left_file(file, self.platform, constraint=constraint)
+        file = DependencyFile(_name(path), kind, decode_text(content))
+        parsed = parse_file(file, self.platform, constraint=constraint)
         if content.startswith((b"\xff\xfe", b"\xfe\xff")):
             template = N_("{file} is in UTF-16, which git cannot patch: --write changes it")
             self.warnings.append(tr(template, file=shown(file.path)))
         self.files.append(file)
-        self.asked += parsed.asked
+        self.declared += parsed.declared
         self.warnings += parsed.warnings
         for more in parsed.more:
             self._follow(path, more)
@@ -160,15 +160,15 @@ class _Left:
 
     def _read_hints(self, path: Path) -> None:
         try:
-            file = DependencyFile(_name(path), "readme", decode_left(_content(path)))
-            parsed = read_left_file(file, self.platform)
+            file = DependencyFile(_name(path), "readme", decode_text(_content(path)))
+            parsed = parse_file(file, self.platform)
         except (OSError, ValueError):  # prose, of which nothing has to be understood
             return
-        hints = without_answered(parsed.asked, tuple(self.asked))
+        hints = without_answered(parsed.declared, tuple(self.declared))
         if not hints:
             return
         self.files.append(file)
-        self.asked += hints
+        self.declared += hints
         self.warnings += parsed.warnings
         for hint in hints:
             if (hint.project, hint.notation) != ("index", "conda"):  # a channel says nothing alone

@@ -21,13 +21,13 @@ def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
     """
     if not adaptation.changes:
         return tr("the project files already work here: nothing to change") + "\n"
-    by_hand = unapplied(adaptation.left, adaptation.changes)
+    by_hand = unapplied(adaptation.project, adaptation.changes)
     lines: list[str] = []
     for change in adaptation.changes:
         if change in by_hand:
             place = tr("to do by hand, because it cannot be expressed in any of the files:")
         else:
-            place = f"{change.asked.file}:{change.asked.line}" if change.asked else tr("new line")
+            place = f"{change.declared.file}:{change.declared.line}" if change.declared else tr("new line")
         lines.append(one_line(f"{place}  {_move(change)}"))
         lines.append(f"  {one_line(_sourced(change.why, change.source, verbose=verbose))}")
         lines += (f"    {one_line(_risk(risk, verbose=verbose))}" for risk in change.risks)
@@ -35,13 +35,13 @@ def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
 
 
 def _move(change: RequirementChange) -> str:
-    old = change.asked.text if change.asked else None
+    old = change.declared.text if change.declared else None
     if change.new is None:
         return tr("{old} is removed", old=old or change.old)
-    if change.asked is None:
+    if change.declared is None:
         return change.new
-    named = f"{change.project} " if change.asked.notation == "poetry" else ""  # a table's value: `^1.10`
-    return f"{named}{old} -> {_as_written(change.asked, change.new)}"
+    named = f"{change.project} " if change.declared.notation == "poetry" else ""  # a table's value: `^1.10`
+    return f"{named}{old} -> {_as_written(change.declared, change.new)}"
 
 
 def _as_written(declared: DeclaredRequirement, new: str) -> str:
@@ -64,10 +64,10 @@ def _sourced(text: str, source: str, *, verbose: bool) -> str:
 
 def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
     """Return the JSON form of what was left and how it changes."""
-    by_hand = unapplied(adaptation.left, adaptation.changes)
+    by_hand = unapplied(adaptation.project, adaptation.changes)
     return {
-        "files": [{"path": file.path, "kind": file.kind} for file in adaptation.left.files],
-        "date": adaptation.left.date,
+        "files": [{"path": file.path, "kind": file.kind} for file in adaptation.project.files],
+        "date": adaptation.project.date,
         "changes": [_change(change, by_hand=change in by_hand) for change in adaptation.changes],
         "patch": patch_of(adaptation),
     }
@@ -75,13 +75,13 @@ def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
 
 def patch_of(adaptation: Adaptation) -> str:
     """Return the changes as a unified diff that `git apply` and `patch -p1` take; empty for none."""
-    return unified_diff(adaptation.left, adaptation.files)
+    return unified_diff(adaptation.project, adaptation.files)
 
 
 def _change(change: RequirementChange, *, by_hand: bool) -> dict[str, Any]:
     return {
-        "file": change.asked.file if change.asked else None,
-        "line": change.asked.line if change.asked else None,
+        "file": change.declared.file if change.declared else None,
+        "line": change.declared.line if change.declared else None,
         "project": change.project,
         "old": change.old,
         "new": change.new,

@@ -25,9 +25,9 @@ _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
 class Task:
     """All that a decision about what was left depends on; `channels` are conda's to try, none for wheels."""
 
-    left: Project
+    project: Project
     plan_request: PlanRequest
-    place: Target
+    machine_target: Target
     channels: tuple[str, ...]
     pythons: BackgroundTask[tuple[PythonOffer, ...]]
     knowledge: Knowledge
@@ -63,7 +63,7 @@ def torch_is_condas(project: Project) -> bool:
     """Whether a file asks conda for torch."""
     return any(
         declared.project == "torch" and declared.notation == "conda" and not declared.hint
-        for declared in project.asked
+        for declared in project.declared
     )
 
 
@@ -75,7 +75,7 @@ def _channels(project: Project, options: PlanOptions, manager: str, chosen: str)
         return () if chosen == WHEELS else (chosen,)
     named = (
         declared.requirement
-        for declared in project.asked
+        for declared in project.declared
         if declared.project == "index" and declared.notation == "conda"
     )
     return tuple(dict.fromkeys((*(name for name in named if name in _OF_TORCH), FORGE)))

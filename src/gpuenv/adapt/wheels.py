@@ -44,9 +44,11 @@ _MOST_PYTHONS = 7  # that are tried where any will do
 def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
     wanted = task.plan_request
-    listed = list_files(wanted.options, wanted.request, task.place, task.knowledge, task.environ)
-    question = build_input(wanted.request, task.place, task.knowledge, listed.listings, task.pythons.result())
-    nearest = find_nearest(_with_pages(question, listed, task), task.left)
+    listed = list_files(wanted.options, wanted.request, task.machine_target, task.knowledge, task.environ)
+    question = build_input(
+        wanted.request, task.machine_target, task.knowledge, listed.listings, task.pythons.result()
+    )
+    nearest = find_nearest(_with_pages(question, listed, task), task.project)
     stack, adapted = _first_that_resolves(nearest, task, listed)
     changes = without_builds(stack, adapted.changes)
     plan = completed(
@@ -80,7 +82,7 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
     if not names:
         return question
     torches = dict.fromkeys(
-        solution.candidate.torch for solution in find_nearest(question, task.left).choices
+        solution.candidate.torch for solution in find_nearest(question, task.project).choices
     )
     configuration, offline = listed.configurations[0], task.plan_request.options.offline
     question = question.with_request(replace(question.request, extensions=names))
@@ -105,7 +107,7 @@ def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> 
         outcome = resolve_others(stack, task)
         if isinstance(outcome, Adapted):
             return stack, outcome
-        failures.append((stack.choice, outcome))
+        failures.append((stack.solution, outcome))
     raise refused(failures)
 
 
@@ -120,9 +122,9 @@ def _worth_trying(solutions: tuple[Solution, ...]) -> Iterator[tuple[Solution, .
 
 def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[Stack, ...]:
     """Return the first stack, and those that differ from it in a Python that is as near."""
-    measure = Nearness(nearest.question, task.left)
-    settled = {id(item.choice): item for item in nearest.settled}
-    ranks = [measure.rank(settled[id(stack.choice)]) for stack in stacks]
+    measure = Nearness(nearest.question, task.project)
+    settled = {id(item.solution): item for item in nearest.settled}
+    ranks = [measure.rank(settled[id(stack.solution)]) for stack in stacks]
     return tuple(stack for stack, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
 
 
@@ -131,6 +133,6 @@ def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListing
         return build_plan(question, nearest.decision, solution, listed.configurations[0], resolved)
 
     question = nearest.question_for(solution)
-    wishes = wishes_for(task.left, question.target, solution.python)
-    changes = stack_changes(nearest, solution, task.left)
+    wishes = wishes_for(task.project, question.target, solution.python)
+    changes = stack_changes(nearest, solution, task.project)
     return Stack(solution, question, wishes, changes, listed.configurations[0], plan_of)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.adapt.model import DependencyFile, Project
-from gpuenv.adapt.parsers.collector import decode_left, encode_left
+from gpuenv.adapt.parsers.collector import decode_text, encode_text
 from gpuenv.files.config_files import check_writable, read_bytes, remove, replace_bytes
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -66,8 +66,8 @@ def _prepared(before: DependencyFile, after: DependencyFile) -> _Work:
     try:
         old = read_bytes(path) or b""
         check_writable(path)
-        is_same = decode_left(old) == before.text
-        work = _Work(path, old, encode_left(after.text, old))
+        is_same = decode_text(old) == before.text
+        work = _Work(path, old, encode_text(after.text, old))
     except (ValueError, UsageError) as error:
         raise _unwritable(path, error) from None
     if is_same:

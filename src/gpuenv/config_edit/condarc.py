@@ -14,11 +14,12 @@ https://docs.conda.io/projects/conda/en/stable/user-guide/configuration/use-cond
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuenv.config_edit.text import ended, line_end, without_mark
+from gpuenv.config_edit.text import check_only_changed, ended, line_end, without_mark
 from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.documents import check_yaml
@@ -63,19 +64,18 @@ def write_settings(text: str, wanted: Mapping[str, Any]) -> str:
         parent, _, name = key.rpartition(".")
         rest = _in_custom(rest, name, value) if parent == _CUSTOM else _at_top(rest, key, value)
     changed = mark + rest
-    facts = {key: value for key, value in wanted.items() if value is not None}
-    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | facts:
-        raise ValueError(tr("the file cannot be changed without changing its other content"))
+    check_only_changed(before, wanted, read_settings(changed))
     return changed
 
 
 def _load(text: str) -> dict[str, Any]:
     if len(text) > _LARGEST:
         raise ValueError(tr("it is larger than {size} KB", size=_LARGEST >> 10))
-    yaml = _yaml()
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - only where a file is changed
+
     try:
-        document = yaml.load(check_yaml(text))
-    except (_yaml_error(), RecursionError, ValueError) as error:
+        document = _yaml().load(check_yaml(text))
+    except (YAMLError, RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
         raise ValueError(translate_foreign(str(problem))) from None
     if document is None:
@@ -98,13 +98,6 @@ def _yaml() -> Any:
     return YAML(typ="safe", pure=True)
 
 
-def _yaml_error() -> type[Exception]:
-    from ruamel.yaml.error import YAMLError  # noqa: PLC0415
-
-    error: type[Exception] = YAMLError
-    return error
-
-
 def _at_top(text: str, key: str, value: Any) -> str:
     root = _compose(text)
     span = _span(root, key, text)
@@ -113,10 +106,10 @@ def _at_top(text: str, key: str, value: Any) -> str:
         return text if span is None else _without(text, span, flow=root.flow_style)
     if span is None:
         if root is not None and root.flow_style:
-            return _into_flow(text, root, f"{key}: {_flow(value)}")
+            return _into_flow(text, root, f"{key}: {json.dumps(value)}")
         return f"{ended(text)}{_block(key, value, end)}"
     if root.flow_style:
-        return text[: span.value] + _flow(value) + text[span.end :]
+        return text[: span.value] + json.dumps(value) + text[span.end :]
     return text[: span.start] + _block(key, value, end).rstrip("\r\n") + text[span.end :]
 
 
@@ -198,23 +191,14 @@ def _block(key: str, value: Any, end: str) -> str:
         items = "".join(f"{_INDENT}- {_scalar(item)}{end}" for item in value)
         return f"{key}:{end}{items}" if value else f"{key}: []{end}"
     if isinstance(value, Mapping):
-        return f"{key}:{end}" + "".join(
-            f"{_INDENT}{_scalar(name)}: {_scalar(inner)}{end}" for name, inner in value.items()
-        )
+        lines = (f"{_INDENT}{_scalar(name)}: {_scalar(inner)}{end}" for name, inner in value.items())
+        return f"{key}:{end}{''.join(lines)}"
     return f"{key}: {_scalar(value)}{end}"
-
-
-def _flow(value: Any) -> str:
-    return json.dumps(value)
 
 
 def _scalar(value: Any) -> str:
     """A plain scalar where that is safe, else JSON, which YAML reads too."""
-    if (
-        isinstance(value, str)
-        and value
-        and value.replace("-", "").replace(".", "").replace("_", "").isalnum()
-    ):
+    if isinstance(value, str) and re.sub(r"[-._]", "", value).isalnum():
         return json.dumps(value) if _load(f"x: {value}")["x"] != value else value
     if isinstance(value, str) and value.startswith("https://") and not set(value) & set(" #,[]{}'\"&*!|>%@`"):
         return value

@@ -15,10 +15,9 @@ from __future__ import annotations
 import configparser
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpuenv.config_edit.text import ended, line_end, without_mark
-from gpuenv.i18n.messages import tr
+from gpuenv.config_edit.text import check_only_changed, ended, line_end, without_mark
 
 _SECTION = re.compile(r"\[(?P<name>.+)\]")
 _OPTION = re.compile(r"(?P<indent>\s*)(?P<name>[^\s=:][^=:]*?)\s*(?:[=:]\s?|$)")
@@ -43,11 +42,8 @@ def read_settings(text: str) -> dict[str, str]:
         parser.read_string(without_mark(text)[1])
     except configparser.Error as error:
         raise ValueError(str(error).splitlines()[0]) from None
-    return {
-        f"{section}.{_plain(name)}": value
-        for section in parser.sections()
-        for name, value in parser.items(section)
-    }
+    options = ((section, *option) for section in parser.sections() for option in parser.items(section))
+    return {f"{section}.{_plain(name)}": value for section, name, value in options}
 
 
 def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
@@ -65,9 +61,7 @@ def write_settings(text: str, wanted: Mapping[str, str | None]) -> str:
         elif before.get(key) != value:
             rest = _put(rest, section, name, value)
     changed = mark + rest
-    facts = {key: value for key, value in wanted.items() if value is not None}
-    if read_settings(changed) != {k: v for k, v in before.items() if k not in wanted} | facts:
-        raise ValueError(tr("the file cannot be changed without changing its other content"))
+    check_only_changed(before, wanted, read_settings(changed))
     return changed
 
 
@@ -87,7 +81,8 @@ def _put(text: str, section: str, name: str, value: str) -> str:
         spelt = spelt if spelt[-1:] in " \t" or "=" in spelt or ":" in spelt else f"{spelt} ="
         kept = _comments(lines[option.start + 1 : option.end])
         spaced = spelt if spelt.endswith((" ", "\t")) or not spelt.rstrip().endswith(" =") else f"{spelt} "
-        lines[option.start : option.end] = [f"{spaced}{value}{_end_of(first) or ''}", *kept]
+        ending = first[len(first.rstrip("\r\n")) :]
+        lines[option.start : option.end] = [f"{spaced}{value}{ending}", *kept]
         return "".join(lines)
     header = _header(lines, section)
     if header is None:
@@ -121,54 +116,32 @@ def _comments(lines: list[str]) -> list[str]:
     return [line for line in lines if not line.strip() or line.lstrip().startswith(_COMMENT)]
 
 
-def _end_of(line: str) -> str:
-    return line[len(line.rstrip("\r\n")) :]
-
-
 def _header(lines: list[str], section: str) -> int | None:
-    return next(
-        (
-            position
-            for position, line in enumerate(lines)
-            if (match := _SECTION.match(line.strip())) and match["name"] == section and not line[:1].isspace()
-        ),
-        None,
-    )
+    matches = ((position, _SECTION.match(line)) for position, line in enumerate(lines))
+    return next((position for position, match in matches if match and match["name"] == section), None)
 
 
 def _find(lines: list[str], section: str, name: str) -> _Option | None:
-    return next(
-        (option for option in _options(lines) if option.section == section and _plain(option.name) == name),
-        None,
-    )
+    options = (option for option in _options(lines) if option.section == section)
+    return next((option for option in options if _plain(option.name) == name), None)
 
 
 def _options(lines: list[str]) -> list[_Option]:
     """All options with the lines that belong to them: those that are indented deeper, and blanks between."""
     options: list[_Option] = []
-    section, start, name, indent = "", None, "", 0
-    last = 0
-
-    def close() -> None:
-        if start is not None:
-            options.append(_Option(section, name, start, last + 1))
-
+    section, indent = "", None
     for position, line in enumerate(lines):
         bare = line.strip()
         if not bare or bare.startswith(_COMMENT):
             continue
         depth = len(line) - len(line.lstrip())
-        if start is not None and depth > indent:
-            last = position
+        if indent is not None and depth > indent:
+            options[-1] = replace(options[-1], end=position + 1)
             continue
-        close()
-        start = None
-        header = _SECTION.match(bare)
-        if header:
+        indent = None
+        if header := _SECTION.match(bare):
             section = header["name"]
-            continue
-        match = _OPTION.match(line)
-        if match:
-            start, name, indent, last = position, match["name"], depth, position
-    close()
+        elif match := _OPTION.match(line):
+            indent = depth
+            options.append(_Option(section, match["name"], position, position + 1))
     return options

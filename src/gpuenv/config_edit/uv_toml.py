@@ -25,7 +25,7 @@ def read_settings(text: str) -> dict[str, Any]:
     if not isinstance(index, list) or any(not isinstance(item, Mapping) for item in index):
         raise ValueError(tr("`index` is not a list of tables"))
     settings = {"rest": document}
-    default = next((item for item in index if item.get("default") is True), None)
+    default = _default(document)
     if default is not None:
         settings[DEFAULT] = default.get("url")
     elif "index-url" in document:
@@ -62,46 +62,38 @@ def _parse(text: str) -> Any:
 
 
 def _put(text: str, url: str) -> str:
+    from tomlkit.items import AoT  # noqa: PLC0415 - only where a file is changed
+
     document = _parse(text)
     default = _default(document)
     if default is not None:
         default["url"] = url
-        return str(document.as_string())
-    if "index-url" in document:
+    elif "index-url" in document:
         document["index-url"] = url
-        return str(document.as_string())
-    end = line_end(text)
-    if "index" in document and not _is_array_of_tables(document):
+    elif "index" in document and not isinstance(document["index"], AoT):
         document["index"].append({"url": url, "default": True})
-        return str(document.as_string())
-    # after everything else: a table in front would take in the keys that follow
-    gap = end if text.strip() else ""
-    return f'{ended(text)}{gap}[[index]]{end}url = "{url}"{end}default = true{end}'
+    else:  # after everything else: a table in front would take in the keys that follow
+        end = line_end(text)
+        gap = end if text.strip() else ""
+        return f'{ended(text)}{gap}[[index]]{end}url = "{url}"{end}default = true{end}'
+    return str(document.as_string())
 
 
 def _take_out(text: str) -> str:
     document = _parse(text)
-    default = _default(document)
-    if default is None:
+    tables = document.get("index", [])
+    defaults = [number for number, item in enumerate(tables) if item.get("default") is True]
+    if not defaults:
         document.pop("index-url", None)
-        return str(document.as_string())
-    tables = document["index"]
-    position = next(number for number, item in enumerate(tables) if item.get("default") is True)
-    if len(tables) == 1:
+    elif len(tables) == 1:
         del document["index"]
     else:
-        del tables[position]
+        del tables[defaults[0]]
     return str(document.as_string())
 
 
 def _default(document: MutableMapping[str, Any]) -> Any | None:
     return next((item for item in document.get("index", []) if item.get("default") is True), None)
-
-
-def _is_array_of_tables(document: Mapping[str, Any]) -> bool:
-    from tomlkit.items import AoT  # noqa: PLC0415
-
-    return isinstance(document["index"], AoT)
 
 
 def _without_default(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.changes.open_environment import ChangeOptions, Opened, requirements_of, sources_of, texts_of
-from gpuenv.i18n.messages import tr
-from gpuenv.inspection.export_conda import in_conda
+from gpuenv.environments.conda.meta import installed_names
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.installers import uv_compile as resolver
+from gpuenv.model.conda import CondaChannel, CondaPlan, CondaRecord
 from gpuenv.model.errors import Fix, GpuenvError, UsageError
 from gpuenv.model.installed import Installed
 from gpuenv.model.machine import Machine
@@ -27,11 +28,13 @@ from gpuenv.planning.detect import detect
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.planning.steps import with_steps
 from gpuenv.resolution.request import STACK
+from gpuenv.resolution.target import platform_of
 
 OF_CONDA = ("environment.yml", "text", "json")
 _TARGET = ".venv"
 _ROUNDS = 20
 _INSTALLERS = ("pip", "setuptools", "wheel")  # they come with an environment, as `pip freeze` knows
+_FORGE = "conda-forge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +65,19 @@ def export_environment(
         )
     condas_torch = any(package.name == "torch" and package.is_condas for package in opened.installed)
     if condas_torch and format_name not in OF_CONDA:
+        command = f"gpuenv export {opened.word} --format environment.yml"
         raise UsageError(
             tr("{format} cannot contain conda packages: torch would come from PyPI", format=format_name),
             code="usage",
-            fixes=(
-                Fix(
-                    tr("choose the format of conda tools"),
-                    f"gpuenv export {opened.word} --format environment.yml",
-                ),
-            ),
+            fixes=(Fix(tr("choose the format of conda tools"), command),),
         )
     machine = _machine(opened, environ)
-    ours = tuple(
-        package
-        for package in opened.installed
-        if not package.is_condas and not _comes_anyway(package, opened)
-    )
+    wheels = (package for package in opened.installed if not package.is_condas)
+    ours = tuple(package for package in wheels if not _comes_anyway(package, opened))
     sources = _sources(opened, options, environ)
-    stack = tuple(sorted((package for package in ours if package.name in _pinned(opened)), key=_place))
+    recorded = requirements_of(opened.record.plan.get("pins"))
+    pinned = {*STACK, *(canonicalize_name(Requirement(pin).name) for pin in recorded)}
+    stack = tuple(sorted((package for package in ours if package.name in pinned), key=_place))
     others = tuple(package for package in ours if package not in stack)
     packages, warnings = _described((*stack, *others), opened, sources, options, environ)
     manager = format_name if format_name in WHEEL_MANAGERS else opened.record.manager
@@ -117,19 +115,9 @@ def _machine(opened: Opened, environ: Mapping[str, str]) -> Machine:
 
 def _comes_anyway(package: Installed, opened: Opened) -> bool:
     """Whether a package comes with any environment, and nobody here asks for it."""
-    needed = any(package.name in wanted for wanted in opened.needs.values())
-    return (
-        package.name in _INSTALLERS
-        and package.name not in opened.requirements
-        and (package.name == "pip" or not needed)
-    )
-
-
-def _pinned(opened: Opened) -> frozenset[str]:
-    pins = (
-        canonicalize_name(Requirement(pin).name) for pin in requirements_of(opened.record.plan.get("pins"))
-    )
-    return frozenset((*STACK, *pins))
+    if package.name not in _INSTALLERS or package.name in opened.requirements:
+        return False
+    return package.name == "pip" or not any(package.name in wanted for wanted in opened.needs.values())
 
 
 def _place(package: Installed) -> tuple[int, str]:
@@ -142,9 +130,9 @@ def _exactly(package: Installed) -> str:
 
 def _asking(package: Installed) -> str:
     """Return the requirement that a new plan is made with: its variant is said apart."""
-    return (
-        f"{package.name}=={Version(package.version).public}" if package.name in STACK else _exactly(package)
-    )
+    if package.name in STACK:
+        return f"{package.name}=={Version(package.version).public}"
+    return _exactly(package)
 
 
 def _sources(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> Sources:
@@ -173,22 +161,14 @@ def _described(
 ) -> tuple[dict[str, PlannedPackage], tuple[PlanWarning, ...]]:
     """Return what is known of the files of all that is installed: from the record, else from the indexes."""
     rows = opened.record.plan.get("packages")
-    known = (
-        {(row.get("name"), row.get("version")): row for row in rows if isinstance(row, dict)}
-        if isinstance(rows, list)
-        else {}
-    )
-    packages = {package.name: _bare(package) for package in installed}
-    packages |= {
-        package.name: _of_row(package, row)
-        for package in installed
-        if (row := known.get((package.name, package.version))) and row.get("url")
-    }
-    unknown = {
-        package.name: package
-        for package in installed
-        if packages[package.name].filename is None and not package.direct
-    }
+    rows = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    known = {(row.get("name"), row.get("version")): row for row in rows}
+    packages, unknown = {}, {}
+    for package in installed:
+        row = known.get((package.name, package.version), {})
+        planned = packages[package.name] = _of_row(package, row) if row.get("url") else _bare(package)
+        if planned.filename is None and not package.direct:
+            unknown[package.name] = package
     looked_up, warnings = _looked_up(unknown, opened, sources, options, environ)
     return {**packages, **looked_up}, warnings
 
@@ -217,9 +197,8 @@ def _looked_up(
         try:
             outcome = resolver.compile_requirements(question, environ)
         except GpuenvError as error:
-            return {}, (
-                PlanWarning("not-looked-up", tr("URLs and hashes are missing: {why}", why=error.message)),
-            )
+            text = tr("URLs and hashes are missing: {why}", why=error.message)
+            return {}, (PlanWarning("not-looked-up", text),)
         if isinstance(outcome, resolver.Resolved):
             return {file.name: planned_file(file) for file in outcome.files}, ()
         missing = [
@@ -232,35 +211,22 @@ def _looked_up(
 
 
 def _bare(package: Installed) -> PlannedPackage:
-    name = (
-        package.url.partition("#")[0].rpartition("/")[2]
-        if package.url and package.url.startswith("http")
-        else None
-    )
-    digest = package.url.partition("#sha256=")[2] if package.url else ""
-    return PlannedPackage(
-        package.name, package.version, None, None, name, package.url, digest or None, None, "assumed"
-    )
+    url = package.url or ""
+    filename = url.partition("#")[0].rpartition("/")[2] if url.startswith("http") else None
+    row = {"filename": filename, "url": package.url, "sha256": url.partition("#sha256=")[2] or None}
+    return _of_row(package, row)
 
 
 def _of_row(package: Installed, row: dict[str, Any]) -> PlannedPackage:
+    names = ("variant", "index", "filename", "url", "sha256")
+    values = (value if isinstance(value, str) else None for value in map(row.get, names))
+    variant, index, filename, url, sha256 = values
     size, evidence = row.get("size"), row.get("evidence")
     return PlannedPackage(
-        name=package.name,
-        version=package.version,
-        variant=_text(row, "variant"),
-        index=_text(row, "index"),
-        filename=_text(row, "filename"),
-        url=_text(row, "url"),
-        sha256=_text(row, "sha256"),
+        *(package.name, package.version, variant, index, filename, url, sha256),
         size=size if isinstance(size, int) else None,
         evidence=evidence if evidence in {"wheel", "matrix", "assumed"} else "assumed",
     )
-
-
-def _text(row: dict[str, Any], key: str) -> str | None:
-    value = row.get(key)
-    return value if isinstance(value, str) else None
 
 
 def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...]:
@@ -268,8 +234,37 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...
     local = [package.name for package in installed if package.direct and package.url is None]
     if not local:
         return ()
-    text = tr(
-        "{names}: installed from a directory on this machine; an index may have something else",
-        names=", ".join(local),
+    template = N_("{names}: installed from a directory on this machine; an index may have something else")
+    return (PlanWarning("from-a-folder", tr(template, names=", ".join(local))),)
+
+
+def in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Plan:
+    """Return the plan with what conda installed, each by its version and build; of wheels, conda's Python."""
+    recorded = opened.record.plan.get("conda")
+    facts = recorded if isinstance(recorded, dict) else {}
+    names = texts_of(facts.get("channels")) or (_FORGE,)
+    records = installed_names(opened.paths.path).values() if opened.is_condas else ()
+    exact = tuple(f"{record.name} {record.version} {record.build}" for record in records)
+    cuda = facts.get("cuda")
+    part = CondaPlan(
+        channels=tuple(CondaChannel(name, ()) for name in names),
+        specs=exact or (f"python {plan.python}.*", "pip"),
+        pins=(),
+        subdir=platform_of(machine),
+        cuda=cuda if isinstance(cuda, str) else None,
+        mixed=mixed,
     )
-    return (PlanWarning("from-a-folder", text),)
+    condas = () if mixed else tuple(map(_planned, records))
+    return replace(plan, conda=part, packages=(*condas, *plan.packages))
+
+
+def _planned(record: CondaRecord) -> PlannedPackage:
+    return PlannedPackage(
+        record.name,
+        record.version,
+        *(None, None, None, None, None, None),  # of files, which conda's solver chooses
+        evidence="wheel",
+        channel=record.channel or _FORGE,
+        build=record.build,
+        subdir=record.subdir or None,
+    )

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.formats.requirements import for_conda_tools
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.canonical_urls import (
     Official,
     canonical_file,
@@ -57,9 +57,8 @@ def lock_plan(
     an official address can't be had, and Unreachable where an index does not answer.
     """
     if plan.is_condas:
-        raise for_conda_tools(
-            tr("a lock of wheels cannot contain conda packages: torch would come from PyPI")
-        )
+        message = tr("a lock of wheels cannot contain conda packages: torch would come from PyPI")
+        raise for_conda_tools(message)
     mirrors = load_mirrors(environ)
     places = OfficialPlaces(plan, mirrors.find("official"), environ, options.offline)
     hashes = hashes_for(plan, places, options, environ, hashing or Hashing())
@@ -82,9 +81,8 @@ def lock_if_possible(
     except GpuenvError as error:
         if error.code not in _PASSED_OVER:
             raise
-        text = tr(
-            "without hashes, and without the dependencies of the requirements: {why}", why=error.message
-        )
+        template = N_("without hashes, and without the dependencies of the requirements: {why}")
+        text = tr(template, why=error.message)
         return replace(plan, warnings=(*plan.warnings, PlanWarning("not-locked", text)))
 
 
@@ -110,19 +108,15 @@ def _complete(
     question = resolver_question(with_direct_urls(plan, mirrors), target, options)
     outcome = resolver.compile_requirements(question, environ)
     if isinstance(outcome, uv_failure.Unresolvable):
-        raise _conflict(outcome)
+        raise Unsatisfiable(
+            tr("the dependencies of torch cannot be installed together"),
+            code="requirements-conflict",
+            because=(Because(outcome.message, "uv pip compile"),),
+            fixes=(Fix(tr("name an index that has it with --mirror")),),
+        )
     names = {package.name for package in stack}
     others = (package for package in packages_of(outcome) if package.name not in names)
     return (*stack, *others)
-
-
-def _conflict(outcome: uv_failure.Unresolvable) -> Unsatisfiable:
-    return Unsatisfiable(
-        tr("the dependencies of torch cannot be installed together"),
-        code="requirements-conflict",
-        because=(Because(outcome.message, "uv pip compile"),),
-        fixes=(Fix(tr("name an index that has it with --mirror")),),
-    )
 
 
 def _checked(package: PlannedPackage) -> PlannedPackage:
@@ -143,8 +137,7 @@ def _not_lockable(name: str) -> UsageError:
 def _check_whole(plan: Plan, packages: tuple[PlannedPackage, ...]) -> None:
     """Raise UsageError for what was asked for by address and not resolved: a lock without it would lie."""
     names = {canonicalize_name(package.name) for package in packages}
-    for text in plan.requirements:
-        requirement = Requirement(text)
+    for requirement in map(Requirement, plan.requirements):
         if requirement.url and canonicalize_name(requirement.name) not in names:
             raise _not_lockable(requirement.name)
 
@@ -157,30 +150,20 @@ def _files(
 ) -> tuple[LockedFile, ...]:
     count, places = len(plan.pins), hashes.places
     ordered = (*packages[:count], *sorted(packages[count:], key=lambda package: package.name))
-    names = {
-        canonicalize_name(requirement.name)
-        for text in plan.requirements
-        if (requirement := Requirement(text)).url
-    }
-    pinned = {
-        canonicalize_name(requirement.name) for text in plan.pins if (requirement := Requirement(text)).url
-    }
-    by_name = tuple(
-        replace(package, index=None) if package.name in pinned else package for package in ordered
-    )
-    named = names | pinned
-    listed = tuple(
-        _listed(package, plan.sources, places) if package.name not in named else package
-        for package in by_name
+    pinned = _by_url(plan.pins)
+    named = pinned | _by_url(plan.requirements)
+    unlisted = (replace(package, index=None) if package.name in pinned else package for package in ordered)
+    listed = (
+        package if package.name in named else _listed(package, plan.sources, places) for package in unlisted
     )
     hashed = tuple(with_hash(package, hashes) for package in listed)
-    mirrored = tuple(package.name for package in hashed if _is_pypis_on_a_mirror(package.url or "", mirrors))
-    official = places.places(mirrored)
+    of_pypi = ((package.name, package.url or "") for package in hashed if pypi_files_root(package.url or ""))
+    official = places.places(tuple(name for name, url in of_pypi if mirror_at(url, mirrors.all)))
     return tuple(_locked(package, official, mirrors, places) for package in hashed)
 
 
-def _is_pypis_on_a_mirror(url: str, mirrors: Mirrors) -> bool:
-    return pypi_files_root(url) is not None and mirror_at(url, mirrors.all) is not None
+def _by_url(requirements: tuple[str, ...]) -> set[str]:
+    return {canonicalize_name(item.name) for item in map(Requirement, requirements) if item.url}
 
 
 def _listed(package: PlannedPackage, sources: Sources, places: OfficialPlaces) -> PlannedPackage:
@@ -207,11 +190,8 @@ def _locked(
         planned = places.find(package)
         location = _place(planned, official, mirrors) if planned else None
     if location is None:
-        raise unlockable(
-            package,
-            tr("the official location of {file} of a mirror is not known", file=package.filename),
-            NO_PLACE,
-        )
+        text = tr("the official location of {file} of a mirror is not known", file=package.filename)
+        raise unlockable(package, text, NO_PLACE)
     url, index = location
     return LockedFile(
         name=package.name,

@@ -55,11 +55,10 @@ def hashes_for(
     wanted = options.fetch_hashes and not options.offline and hashing.required
     follower = hashing.follower or Unwatched()
     fetcher = HashFetcher(environ, plan.sources.access, follower) if wanted else None
-    # map the names of the stack's files to hashes that other pages tell, or that ship with gpuenv
-    facts = {
-        file.filename: location.sha256 for file in plan.stack for location in file.places if location.sha256
-    }
-    return Hashes({**known_digests(), **facts}, places, hashing.required, fetcher)
+    # the hashes of the stack's files that other pages have, or that ship with gpuenv
+    pages = ((file.filename, page.sha256) for file in plan.stack for page in file.places)
+    listed = {filename: sha256 for filename, sha256 in pages if sha256}
+    return Hashes({**known_digests(), **listed}, places, hashing.required, fetcher)
 
 
 def with_hash(package: PlannedPackage, hashes: Hashes) -> PlannedPackage:
@@ -80,9 +79,8 @@ def with_hash(package: PlannedPackage, hashes: Hashes) -> PlannedPackage:
         return planned or package
     if hashes.fetcher is not None and str(package.filename).endswith(".whl"):
         return replace(package, sha256=hashes.fetcher.digest(package))
-    raise unlockable(
-        package, tr("none of the indexes provides the hash of {file}", file=package.filename), NO_HASH
-    )
+    text = tr("none of the indexes provides the hash of {file}", file=package.filename)
+    raise unlockable(package, text, NO_HASH)
 
 
 def _digest(url: str) -> str:
@@ -92,27 +90,18 @@ def _digest(url: str) -> str:
             for chunk in iter(partial(file.read, _CHUNK), b""):
                 digest.update(chunk)
     except OSError as error:
-        raise UsageError(
-            tr("{path} cannot be read: {reason}", path=path, reason=reason_of(error)), code="unreadable"
-        ) from None
+        message = tr("{path} cannot be read: {reason}", path=path, reason=reason_of(error))
+        raise UsageError(message, code="unreadable") from None
     return digest.hexdigest()
 
 
 def unlockable(package: PlannedPackage, text: str, code: str) -> Unsatisfiable:
     """Return the refusal for a package that a lock can't name."""
-    return Unsatisfiable(
-        text,
-        code=code,
-        because=(Because(tr("it comes from {place}", place=package.index or package.url), package.name),),
-        fixes=(
-            Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline")),
-            *(
-                (Fix(tr("or download it and compute the hash with `--fetch-hashes`")),)
-                if code == NO_HASH
-                else ()
-            ),
-        ),
-    )
+    because = Because(tr("it comes from {place}", place=package.index or package.url), package.name)
+    fixes = [Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline"))]
+    if code == NO_HASH:
+        fixes.append(Fix(tr("or download it and compute the hash with `--fetch-hashes`")))
+    return Unsatisfiable(text, code=code, because=(because,), fixes=tuple(fixes))
 
 
 @dataclass(frozen=True)

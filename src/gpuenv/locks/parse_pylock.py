@@ -13,10 +13,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from packaging.markers import Environment
 from packaging.tags import Tag, compatible_tags, cpython_tags
-from packaging.utils import (
-    parse_sdist_filename,
-    parse_wheel_filename,
-)
+from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import parse_architecture
@@ -64,9 +61,8 @@ def parse_lock(document: Mapping[str, Any]) -> Pylock:
     try:
         return Pylock.from_dict(document)
     except PylockUnsupportedVersionError:
-        raise ValueError(
-            tr("lock-version {version} is not known", version=str(document.get("lock-version"))[:20])
-        ) from None
+        version = str(document.get("lock-version"))[:20]
+        raise ValueError(tr("lock-version {version} is not known", version=version)) from None
     except PylockValidationError as error:
         raise ValueError(tr("it is not a valid lock: {error}", error=error)) from None
 
@@ -121,20 +117,18 @@ def _without_a_file(lock: Pylock, text: str) -> str | None:
     package = lock.packages[int(match[1])] if match else None
     if package is None or not package.wheels:
         return None
-    tags = dict.fromkeys(
-        "-".join(wheel.filename.removesuffix(".whl").split("-")[-3:]) for wheel in package.wheels
-    )
+    names = (wheel.filename.removesuffix(".whl") for wheel in package.wheels)
+    tags = dict.fromkeys("-".join(name.split("-")[-3:]) for name in names)
     return tr("`{name}` is available for {tags} only", name=package.name, tags=", ".join(tags))
 
 
 def compatible_with(python: PythonOffer, target: Target) -> tuple[Tag, ...]:
     """Return the tags that fit a Python on every machine of the target, the best first."""
-    platforms = tuple(_platforms(target))
-    abis = [python.tag]
-    interpreter = f"cp{python.minor[0]}{python.minor[1]}"
+    platforms, minor = tuple(_platforms(target)), python.minor
+    interpreter = f"cp{minor[0]}{minor[1]}"
     return (
-        *cpython_tags(python.minor, abis, platforms),
-        *compatible_tags(python.minor, interpreter, platforms),
+        *cpython_tags(minor, [python.tag], platforms),
+        *compatible_tags(minor, interpreter, platforms),
     )
 
 
@@ -159,11 +153,7 @@ def _glibc(version: str | None) -> int:
     return int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else _NEWEST_GLIBC
 
 
-def _file(
-    package: Package,
-    source: Any,
-    folder: str,
-) -> LockedFile:
+def _file(package: Package, source: Any, folder: str) -> LockedFile:
     from packaging.pylock import PackageArchive, PackageSdist, PackageWheel  # noqa: PLC0415
 
     if not isinstance(source, (PackageArchive, PackageSdist, PackageWheel)):

@@ -77,11 +77,12 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
     others = tuple(sorted((file for file in files if file not in stack), key=lambda file: file.name))
     resolved = tuple(planned_file(file) for file in others)
     plan = build_plan(question, decision, decision.choices[0], configuration, resolved)
-    plan = _hashed(plan, (*stack, *others), replace(indexes, own=_own(configuration)), environ)
+    own = (source.url for source in (configuration.index_url, *configuration.extra_index_urls) if source)
+    plan = _hashed(plan, (*stack, *others), replace(indexes, own=tuple(own)), environ)
     plan = replace(
         plan,
         warnings=(*plan.warnings, *overlay_warnings(environ)),
-        why=(*plan.why, _why(lock)),
+        why=(*plan.why, Because(tr("every file is the one that the lock lists, by hash"), str(path))),
         asked=original_request(options, tuple(map(_exactly, files))),
     )
     return without_passwords(with_steps(with_sizes(plan, options, environ), target))
@@ -100,10 +101,8 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
     }
     named = ", ".join(name for name, value in given.items() if value)
     if named:
-        raise UsageError(
-            tr("a lock lists everything to install: {named} cannot be used with it", named=named),
-            code="usage",
-        )
+        message = tr("a lock lists everything to install: {named} cannot be used with it", named=named)
+        raise UsageError(message, code="usage")
     if options.manager == "auto":
         return replace(options, manager="uv")
     if options.manager in WHEEL_MANAGERS:
@@ -129,11 +128,9 @@ def _selected(
         problems.append(tr("Python {version}: {problem}", version=python.short, problem=result))
     if not problems:
         facts = {"python": locked or "3", "manager": options.manager, "asked": options.python}
-        message = (
-            N_("it is for Python {python}, not for {asked}")
-            if options.python
-            else N_("it is for Python {python}, which {manager} cannot provide")
-        )
+        message = N_("it is for Python {python}, which {manager} cannot provide")
+        if options.python:
+            message = N_("it is for Python {python}, not for {asked}")
         problems = [tr(message, **facts)]
     raise Unsatisfiable(
         tr("`{lock}` does not fit this machine", lock=lock.path),
@@ -163,12 +160,10 @@ def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
     locked_files = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
     if not locked_files or locked_files[0].name != STACK[0]:
         raise bad_lock(lock.path, tr("it has no torch"))
-    unbuilt = next((file for file in locked_files if not file.is_wheel), None)
-    if unbuilt:
-        raise bad_lock(
-            lock.path,
-            tr("{file} is not a wheel, so it is not known what it is built for", file=unbuilt.filename),
-        )
+    for file in locked_files:
+        if not file.is_wheel:
+            template = N_("{file} is not a wheel, so it is not known what it is built for")
+            raise bad_lock(lock.path, tr(template, file=file.filename))
     return locked_files
 
 
@@ -198,11 +193,6 @@ def _indexes(environ: Mapping[str, str]) -> Indexes:
     official = load_mirrors(environ).find("official")
     own = official.pypi.simple if official.pypi else None
     return Indexes(own or default_index(environ), official.torch.address if official.torch else None)
-
-
-def _own(configuration: IndexConfiguration) -> tuple[str, ...]:
-    indexes = (configuration.index_url, *configuration.extra_index_urls)
-    return tuple(source.url for source in indexes if source)
 
 
 def _listed(
@@ -262,10 +252,6 @@ def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[F
     return (Because(text, question.target.machines[0].source_of("gpus")),), ()
 
 
-def _why(lock: Lock) -> Because:
-    return Because(tr("every file is the one that the lock lists, by hash"), str(lock.path))
-
-
 def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:
     """Return the plan with a file of hashes for the installer, and what is known to be bad among them."""
     count = len(plan.pins)
@@ -273,7 +259,12 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
         line_of(file, indexes, listed=number < count and is_listed(file)) for number, file in enumerate(files)
     ]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
-    bad = (text for text in plan.constraints if not _holds(Requirement(text), versions))
+
+    def holds(constraint: Requirement) -> bool:
+        version = versions.get(canonicalize_name(constraint.name))
+        return version is None or constraint.specifier.contains(version, prereleases=True)
+
+    bad = (text for text in plan.constraints if not holds(Requirement(text)))
     message = N_("the lock violates `{constraint}`, which avoids a known problem")
     warnings = tuple(PlanWarning("lock-known-bad", tr(message, constraint=text)) for text in bad)
     return replace(
@@ -282,8 +273,3 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
         constraints=(),
         warnings=(*plan.warnings, *warnings),
     )
-
-
-def _holds(constraint: Requirement, versions: Mapping[str, str]) -> bool:
-    version = versions.get(canonicalize_name(constraint.name))
-    return version is None or constraint.specifier.contains(version, prereleases=True)

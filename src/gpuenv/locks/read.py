@@ -79,14 +79,9 @@ def with_needs(knowledge: Knowledge, lock: Lock) -> Knowledge:
         "cuda": str(variant.cuda) if variant.cuda else None, "pythons": [], "cudnn": None, "tags": [],
         "architectures": list(needs.architectures),
     }  # fmt: skip
+    facts |= {"kind": "pair", "basis": "lock"}
     pairs = tuple(
-        {
-            **facts,
-            "kind": "pair",
-            "project": package.name,
-            "versions": [package.version.public],
-            "basis": "lock",
-        }
+        {**facts, "project": package.name, "versions": [package.version.public]}
         for package in lock.document.packages
         if package.name in COMPANIONS and package.version
     )

@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from packaging.utils import NormalizedName, canonicalize_name
 
-from gpuenv.http import FetchLimits, HttpClient
+from gpuenv.http import HttpClient
 from gpuenv.http.errors import limits_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
@@ -99,12 +100,8 @@ def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Fol
 
 def _chosen(names: tuple[str, ...], mirrors: Mirrors) -> tuple[Mirror, ...]:
     """The mirrors by name or address, or all of them."""
-    result = (_one(name, mirrors) for name in names) if names else mirrors.all
-    return tuple({mirror.name: mirror for mirror in result}.values())
-
-
-def _one(name: str, mirrors: Mirrors) -> Mirror:
-    return _at(name.strip(), mirrors) if is_remote(name.strip()) else mirrors.find(name)
+    named = (_at(name.strip(), mirrors) if is_remote(name.strip()) else mirrors.find(name) for name in names)
+    return tuple({mirror.name: mirror for mirror in (named if names else mirrors.all)}.values())
 
 
 def _at(url: str, mirrors: Mirrors) -> Mirror:
@@ -140,53 +137,46 @@ def _measured(
     around = Circumstances(everything, configuration, wanted.variants, environ)
     probes = [_probe(mirror, wanted, around) for mirror in mirrors]
     readings: dict[int, ProbeResult] = {}
-    with HttpClient(environ, access=configuration.access, limits=_limits(environ), fresh=True) as client:
+    limits = replace(limits_of(environ), connect_s=_CONNECT_S, whole_s=_PACE.whole_s)
+    with HttpClient(environ, access=configuration.access, limits=limits, fresh=True) as client:
         for position, reading in probe_mirrors(probes, client, _PACE):
             readings[position] = reading
             follow(mirrors[position].name, len(readings), len(mirrors))
     official = next((offset for offset, mirror in enumerate(mirrors) if mirror.name == _OFFICIAL), -1)
     lengths = lengths_agreed(readings.values(), readings.get(official))
     verdicts = (judge(mirrors[offset], reading, wanted, lengths) for offset, reading in readings.items())
+    redacted = (
+        replace(status, problem=redact_credentials(status.problem or "") or None) for status in verdicts
+    )
     now = time.time()
-    return {
-        status.name: replace(
-            status, measured_at=now, problem=redact_credentials(status.problem) if status.problem else None
-        )
-        for status in verdicts
-    }
-
-
-def _limits(environ: Mapping[str, str]) -> FetchLimits:
-    return replace(limits_of(environ), connect_s=_CONNECT_S, whole_s=_PACE.whole_s)
+    return {status.name: replace(status, measured_at=now) for status in redacted}
 
 
 def _probe(mirror: Mirror, wanted: WantedFiles, around: Circumstances) -> Probe:
     """Torch's pages in the folder of the newest release, those of all the files in the others."""
     origin = tr("mirror {name}", name=mirror.name)
-    projects = tuple(
-        dict.fromkeys((_TORCH, *(target.project for group in wanted.groups for target in group)))
-    )
-    own = {target.variant for group in wanted.groups for target in group}
+    targets = tuple(chain.from_iterable(wanted.groups))
+    projects = tuple(dict.fromkeys((_TORCH, *(target.project for target in targets))))
+    own = {target.variant for target in targets}
     pages: list[tuple[IndexSource, tuple[NormalizedName, ...]]] = []
     for number, source in enumerate(torch_sources(mirror, around, origin)):
         needed = number >= len(wanted.variants) or wanted.variants[number] in own
-        pages += _pages(_as_given(source, mirror), projects if needed else (_TORCH,))
+        pages += _pages(source, mirror, projects if needed else (_TORCH,))
     pypi = pypi_source(mirror, around, origin)
     if pypi is not None:
-        pages += _pages(_as_given(pypi, mirror), projects)
+        pages += _pages(pypi, mirror, projects)
     return Probe(tuple(pages), partial(file_to_read, wanted))
 
 
-def _as_given(source: IndexSource, mirror: Mirror) -> IndexSource:
-    """Of an address that was given nobody has said whether it is an index or one page."""
-    return replace(source, maybe_flat=is_remote(mirror.name) and source.kind != "flat")
-
-
 def _pages(
-    source: IndexSource, projects: tuple[NormalizedName, ...]
+    source: IndexSource, mirror: Mirror, projects: tuple[NormalizedName, ...]
 ) -> list[tuple[IndexSource, tuple[NormalizedName, ...]]]:
     """One page for all projects where a source has one listing, else one for each."""
-    return [(source, projects)] if source.kind == "flat" else [(source, (name,)) for name in projects]
+    if source.kind == "flat":
+        return [(source, projects)]
+    # a mirror that is given by its address may be an index or one page
+    source = replace(source, maybe_flat=is_remote(mirror.name))
+    return [(source, (name,)) for name in projects]
 
 
 def _remember(
@@ -196,17 +186,8 @@ def _remember(
     environ: Mapping[str, str],
 ) -> None:
     results = [(address_of(mirror), measured[mirror.name]) for mirror in mirrors]
-    speeds = [
-        Speed(status.name, address, status.measured_at or 0, status.bytes_per_s or 0)
-        for address, status in results
-    ]
+    speeds = [Speed(it.name, address, it.measured_at or 0, it.bytes_per_s or 0) for address, it in results]
     remember(environ, speeds, [MeasuredMirror(address, wanted.label, status) for address, status in results])
-
-
-def _what_to_do(checked: CheckedMirrors) -> Fix:
-    if all(status.measured_at is None for status in checked.verdicts):
-        return Fix(tr("see what is available"), "gpuenv mirrors list")
-    return Fix(tr("check the network, and the proxy variables"))
 
 
 def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
@@ -217,13 +198,11 @@ def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: di
         if status.problem
     )
     if not checked.answering:
-        raise Unreachable(
-            tr("no mirror responds"),
-            code="mirrors-down",
-            because=because,
-            fixes=(_what_to_do(checked),),
-            data=data,
-        )
+        fix = Fix(tr("check the network, and the proxy variables"))
+        if all(status.measured_at is None for status in checked.verdicts):
+            fix = Fix(tr("see what is available"), "gpuenv mirrors list")
+        message = tr("no mirror responds")
+        raise Unreachable(message, code="mirrors-down", because=because, fixes=(fix,), data=data)
     if options.asked_for is not None and not checked.holding:
         raise Unsatisfiable(
             tr("no responding mirror has {file} complete", file=", ".join(checked.files)),

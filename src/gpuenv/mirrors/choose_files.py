@@ -81,11 +81,12 @@ def sought_files(named: str | None, official: Mirror, environ: Mapping[str, str]
     """
     requested = _parse(named) if named is not None else None
     around = _around(official, environ)
-    if requested is None:
-        solutions = around.choices()
-        groups = _groups(solutions, None) or _of_newest(around)
-        return _wanted(groups, _instead(solutions), around)
-    return _wanted(_of_named(requested, around), (), around)
+    if requested is not None:
+        return _wanted(_of_named(requested, around), (), around)
+    solutions = around.choices()
+    pypis = next((solution for solution in solutions if solution.candidate.kind == "pypi"), None)
+    groups = _groups(solutions, None) or _of_newest(around)
+    return _wanted(groups, _files(pypis, None) if pypis else (), around)
 
 
 def _parse(text: str) -> _Named:
@@ -126,41 +127,24 @@ def _groups(
     """The files of the best build: the PyTorch index's, and PyPI's where that has the same."""
     if not solutions:
         return ()
-    best = solutions[0]
-    same = [
-        solution
-        for solution in solutions
-        if (solution.candidate.torch, solution.candidate.variant, solution.python)
-        == (best.candidate.torch, best.candidate.variant, best.python)
-    ]
+    builds = [(item.candidate.torch, item.candidate.variant, item.python) for item in solutions]
+    same = [solution for solution, build in zip(solutions, builds, strict=True) if build == builds[0]]
     by_kind = {solution.candidate.kind: solution for solution in reversed(same)}
-    results = (
-        _files(solution, project) for solution in (by_kind[kind] for kind in _KINDS if kind in by_kind)
-    )
-    return tuple(group for group in results if group)
-
-
-def _instead(solutions: Sequence[Solution]) -> tuple[ProbeTarget, ...]:
-    """The files of the best of PyPI's own builds."""
-    own = next((solution for solution in solutions if solution.candidate.kind == "pypi"), None)
-    return _files(own, None) if own else ()
+    groups = (_files(by_kind[kind], project) for kind in _KINDS if kind in by_kind)
+    return tuple(filter(None, groups))
 
 
 def _files(solution: Solution, project: NormalizedName | None) -> tuple[ProbeTarget, ...]:
     files = [indexed.file for indexed in solution.files if project in (None, indexed.file.name)]
-    return tuple(_sought(file, _kind_of(file, solution.candidate.kind)) for file in files)
-
-
-def _kind_of(file: WheelFile, kind: IndexKind) -> IndexKind:
-    """A companion without kernels of its own may be PyPI's beside a torch of the PyTorch index."""
-    return "pypi" if file.variant is None else kind
+    # a companion without kernels of its own may be PyPI's beside a torch of the PyTorch index
+    kind = solution.candidate.kind
+    return tuple(_sought(file, "pypi" if file.variant is None else kind) for file in files)
 
 
 def _sought(file: WheelFile, kind: IndexKind) -> ProbeTarget:
     variant = None if kind == "pypi" else file.variant
-    return ProbeTarget(
-        kind, file.name, release_of(file.version), variant, file.filename, file.tags, file.sha256
-    )
+    release = release_of(file.version)
+    return ProbeTarget(kind, file.name, release, variant, file.filename, file.tags, file.sha256)
 
 
 def _of_named(named: _Named, around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
@@ -179,9 +163,8 @@ def _of_named(named: _Named, around: _Around) -> tuple[tuple[ProbeTarget, ...], 
     ]
     if not files:
         kind: IndexKind = "pytorch" if named.variant else "pypi"
-        return (
-            (ProbeTarget(kind, named.project, release, named.variant, f"{named.project}-{named.version}"),),
-        )
+        name = f"{named.project}-{named.version}"
+        return ((ProbeTarget(kind, named.project, release, named.variant, name),),)
     offers = admitted(around.pythons(), None)
     kind, file = min(files, key=lambda result: _python_place(result[1], offers))
     return ((_sought(file, kind),),)
@@ -203,11 +186,8 @@ def _of_newest(around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
 
 def _official_builds(around: _Around) -> tuple[TorchBuild, ...]:
     builds = around.knowledge.builds_of(around.target.platform)
-    return tuple(
-        build
-        for build in builds
-        if build.index == "pytorch" and build.variant.is_known and not build.torch.is_prerelease
-    )
+    own = (build for build in builds if build.index == "pytorch" and build.variant.is_known)
+    return tuple(build for build in own if not build.torch.is_prerelease)
 
 
 def _wanted(

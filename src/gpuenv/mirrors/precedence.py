@@ -14,12 +14,16 @@ from gpuenv.model.mirror import Tool
 from gpuenv.model.plan import PlanWarning
 from gpuenv.secrets.url_credentials import redact_credentials
 
-_PIP_VARIABLES = ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE")
-_UV_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG")
-_CONDA_VARIABLES = ("CONDARC", "CONDA_DEFAULT_CHANNELS", "CONDA_CHANNEL_ALIAS", "MAMBARC")
 _VARIABLES: Mapping[Tool, tuple[str, ...]] = {
-    "pip": _PIP_VARIABLES, "uv": _UV_VARIABLES, "conda": _CONDA_VARIABLES,
-}  # fmt: skip
+    "pip": ("PIP_INDEX_URL", "PIP_NO_INDEX", "PIP_CONFIG_FILE"),
+    "uv": ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_CONFIG_FILE", "UV_NO_CONFIG"),
+    "conda": ("CONDARC", "CONDA_DEFAULT_CHANNELS", "CONDA_CHANNEL_ALIAS", "MAMBARC"),
+}
+_KEYS: Mapping[Tool, tuple[str, ...]] = {
+    "pip": ("index-url",),
+    "uv": ("index.default",),
+    "conda": ("default_channels", "custom_channels"),
+}
 
 
 def precedence_warnings(
@@ -28,19 +32,13 @@ def precedence_warnings(
     """Tell what goes before a file that is written: variables, and files that are nearer."""
     for variable in _VARIABLES[tool]:
         if value := places.environ.get(variable):
-            yield PlanWarning(
-                "setting-overridden",
-                tr(
-                    "the variable {variable} ({value}) takes precedence over {file}",
-                    variable=variable, value=redact_credentials(value), file=file,
-                ),
-            )  # fmt: skip
+            facts = {"variable": variable, "value": redact_credentials(value), "file": file}
+            text = tr("the variable {variable} ({value}) takes precedence over {file}", **facts)
+            yield PlanWarning("setting-overridden", text)
     for path in _nearer(tool, file, scope, places):
-        text = _text_of(path)
-        if text is not None and _says(tool, path, text):
-            yield PlanWarning(
-                "setting-overridden", tr("{nearer} takes precedence over {file}", nearer=path, file=file)
-            )
+        if _says(tool, path):
+            text = tr("{nearer} takes precedence over {file}", nearer=path, file=file)
+            yield PlanWarning("setting-overridden", text)
 
 
 def _nearer(tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders) -> Iterator[Path]:
@@ -56,13 +54,6 @@ def _nearer(tool: Tool, file: Path, scope: Scope, places: ConfigurationFolders) 
             yield from (places.conda_file(item) for item in order[order.index(scope) + 1 :])
 
 
-def _text_of(path: Path) -> str | None:
-    try:
-        return read_limited_text(path)
-    except (OSError, ValueError):
-        return None
-
-
 def _project_says(document: Mapping[str, Any]) -> bool:
     """Whether a pyproject.toml names an index to uv: `[[tool.uv.index]]`, or the older `index-url`."""
     tools = document.get("tool")
@@ -72,17 +63,12 @@ def _project_says(document: Mapping[str, Any]) -> bool:
     return isinstance(own.get("index"), list) or "index-url" in own
 
 
-def _says(tool: Tool, path: Path, text: str) -> bool:
-    """Whether a file says something of the keys that gpuenv would set."""
+def _says(tool: Tool, path: Path) -> bool:
+    """Whether a file can be read and sets one of the keys that gpuenv would set."""
     try:
-        present = FORMATS[tool].read_settings(text)
-    except ValueError:
+        present = FORMATS[tool].read_settings(read_limited_text(path))
+    except (OSError, ValueError):
         return False
     if tool == "uv" and path.name == "pyproject.toml":
         return _project_says(present["rest"])
-    owned = {
-        "pip": ("index-url",),
-        "uv": ("index.default",),
-        "conda": ("default_channels", "custom_channels"),
-    }
-    return any(any(word in key for word in owned[tool]) for key in present)
+    return any(any(word in key for word in _KEYS[tool]) for key in present)

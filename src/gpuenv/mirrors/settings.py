@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gpuenv.config_edit import condarc, pip_conf, uv_toml
-from gpuenv.i18n.messages import gettext, tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.indexes.configuration.locations import Scope
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
@@ -150,11 +150,9 @@ def _refuse_plain_http(mirror: Mirror, options: UseOptions) -> None:
     """Plain http is taken for one mirror, which is named, and never together with pip's trusted-host."""
     simple = mirror.pypi.simple if mirror.pypi else None
     if simple and simple.lower().startswith("http:") and options.insecure not in (mirror.name, *mirror.hosts):
+        template = N_("`{address}` is not encrypted: others on the network can change what is installed")
         raise UsageError(
-            tr(
-                "`{address}` is not encrypted: others on the network can change what is installed",
-                address=simple,
-            ),
+            tr(template, address=simple),
             code="insecure-mirror",
             fixes=(
                 Fix(tr("write it as https://")),

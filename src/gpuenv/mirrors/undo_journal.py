@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from gpuenv.files.config_files import keep_private, remove
 from gpuenv.files.read_limited import read_own
@@ -57,18 +57,10 @@ def load(directory: Path, path: Path) -> SavedFile | None:
 def keep(directory: Path, kept: SavedFile) -> None:
     """Write an entry; it is whole on disk before this returns."""
     original = None if kept.original is None else base64.b64encode(kept.original).decode("ascii")
-    document = {
-        "schema_version": _SCHEMA_VERSION,
-        "path": str(kept.path),
-        "tool": kept.tool,
-        "mirror": kept.mirror,
-        "when": kept.when,
-        "original": original,
-        "written": kept.written,
-        "settings": [list(setting) for setting in kept.settings],
-        "folders": [str(folder) for folder in kept.folders],
-    }
-    text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
+    document = {"schema_version": _SCHEMA_VERSION, **asdict(kept), "original": original}
+    text = (
+        json.dumps(document, indent=2, default=str) + "\n"
+    )  # in ASCII: a path may hold bytes that are no text
     keep_private(_file(directory, kept.path), text.encode("ascii"))
 
 
@@ -83,22 +75,16 @@ def _file(directory: Path, path: Path) -> Path:
 
 def _load(file: Path) -> SavedFile:
     try:
-        return _checked(parse_kept(load_json(_own_text(file))), file)
-    except (ValueError, RecursionError) as error:
+        # an entry names files that are written, so that it must be this user's own
+        document = load_json(read_own(file, _LARGEST).decode("utf-8"))
+        return _checked(parse_kept(document), file)
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             tr("the saved content of `{file}` cannot be read", file=file),
             code="journal-unreadable",
             because=(Because(reason_of(error), str(file)),),
             fixes=(Fix(tr("check it: `original` has the former file in base64; then move it away")),),
         ) from None
-
-
-def _own_text(file: Path) -> str:
-    """Return an entry's text: it names files that are written, so that it must be this user's own."""
-    try:
-        return read_own(file, _LARGEST).decode("utf-8")
-    except OSError as error:
-        raise ValueError(reason_of(error)) from None
 
 
 def _checked(kept: SavedFile, file: Path) -> SavedFile:
@@ -142,10 +128,10 @@ def _setting(tool: str, key: object, before: Any, after: Any) -> tuple[str, Any,
 
 
 def _tool(value: object) -> Tool:
-    tool = next((get_arg for get_arg in get_args(Tool) if get_arg == value), None)
-    if tool is None:
+    tools: tuple[Tool, ...] = get_args(Tool)
+    if value not in tools:
         raise ValueError(tr("gpuenv does not change the configuration of {value!r}", value=value))
-    return cast("Tool", tool)
+    return tools[tools.index(value)]
 
 
 def _path(value: object) -> Path:

@@ -1,4 +1,4 @@
-"""`gpuenv mirrors use` and `mirrors reset`: people's own configuration, changed and brought back."""
+"""`gpuenv mirrors use` and `mirrors reset`: people's own configuration, changed and restored."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -91,23 +92,15 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
             change = _change(tool, path, mirror, mirrors)
             changes.append(replace(change, private=options.scope == "user" and _brings_secret(change)))
         elif options.tools:
-            raise _no_such_file(tool, options.scope)
-    warnings = [
-        warn
-        for configuration_change in changes
-        for warn in precedence_warnings(
-            configuration_change.tool, configuration_change.path, options.scope, places
-        )
-    ]
-    return Changes(
-        mirror.name,
-        tuple(
-            configuration_change
-            for configuration_change in changes
-            if configuration_change.before != configuration_change.after
-        ),
-        tuple(warnings),
-    )
+            facts = {"tool": tool, "scope": options.scope}
+            raise UsageError(
+                tr("{tool} has no configuration file for the scope `{scope}`", **facts),
+                code="no-such-scope",
+                fixes=(Fix(tr("give --scope user")),),
+            )
+    warnings = (precedence_warnings(item.tool, item.path, options.scope, places) for item in changes)
+    changed = tuple(change for change in changes if change.before != change.after)
+    return Changes(mirror.name, changed, tuple(chain.from_iterable(warnings)))
 
 
 def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
@@ -151,13 +144,13 @@ def _check_unchanged(change: ConfigurationChange) -> None:
 
 
 def plan_reset(tools: tuple[Tool, ...], environ: Mapping[str, str]) -> Changes:
-    """Return what would bring back the files that gpuenv changed."""
+    """Return what would restore the files that gpuenv changed."""
     entries = [file for file in journal.load_all(_directory(environ)) if not tools or file.tool in tools]
     return Changes("", tuple(_back(kept) for kept in entries), ())
 
 
 def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
-    """Bring the files back, then drop what was kept of them."""
+    """Restore the files, then drop what was kept of them."""
     directory = _directory(environ)
     folders: list[Path] = []
     for change in planned.changes:
@@ -195,21 +188,8 @@ def _is_there(tool: Tool, scope: Scope, places: ConfigurationFolders) -> bool:
 
 
 def _file(tool: Tool, scope: Scope, places: ConfigurationFolders) -> Path | None:
-    match tool:
-        case "pip":
-            return places.pip_file(scope)
-        case "uv":
-            return places.uv_file(scope)
-        case "conda":
-            return places.conda_file(scope)
-
-
-def _no_such_file(tool: Tool, scope: Scope) -> UsageError:
-    return UsageError(
-        tr("{tool} has no configuration file for the scope `{scope}`", tool=tool, scope=scope),
-        code="no-such-scope",
-        fixes=(Fix(tr("give --scope user")),),
-    )
+    files = {"pip": places.pip_file, "uv": places.uv_file, "conda": places.conda_file}
+    return files[tool](scope)
 
 
 def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> ConfigurationChange:
@@ -223,9 +203,7 @@ def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> Configu
     except ValueError as error:
         raise _garbled(path, tool, error) from None
     settings = tuple((key, present.get(key), value) for key, value in wanted.items())
-    return ConfigurationChange(
-        tool, path, before, before if after == text else after.encode("utf-8"), settings
-    )
+    return ConfigurationChange(tool, path, before, before if after == text else after.encode(), settings)
 
 
 def _brings_secret(change: ConfigurationChange) -> bool:

@@ -34,7 +34,7 @@ class ConflictingPin:
 class Settled:
     """A choice with the request that goes with it, and what was changed in that."""
 
-    choice: Solution
+    solution: Solution
     request: Request
     moved: tuple[ConflictingPin, ...]
 

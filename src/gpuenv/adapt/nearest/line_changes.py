@@ -58,7 +58,7 @@ def stack_changes(
 
 
 def _place(change: RequirementChange) -> tuple[bool, str, int]:
-    declared = change.asked
+    declared = change.declared
     return (declared is None, declared.file if declared else "", declared.start if declared else 0)
 
 
@@ -68,34 +68,34 @@ class _Changing:
     def __init__(
         self, nearest: Nearest, solution: Solution, project: Project, known: Knowledge | None
     ) -> None:
-        self.nearest, self.choice, self.left = nearest, solution, project
+        self.nearest, self.solution, self.project = nearest, solution, project
         self.question = nearest.question
         self.wishes: Wishes = wishes_for(project, self.question.target, solution.python)
         self.reasons = Reasons(self.question, solution, self.wishes, known)
 
     def stack(self) -> Iterator[RequirementChange]:
         """Yield the changes of torch, its companions, and the projects bound to it."""
-        companions = map(self._companion, self.choice.companions)
+        companions = map(self._companion, self.solution.companions)
         changes = [*self._torch(), *chain.from_iterable(companions)]
         if self._leaves_conda and changes:
-            changes = [*changes, *self._left_behind({id(change.asked) for change in changes})]
+            changes = [*changes, *self._left_behind({id(change.declared) for change in changes})]
             changes = [replace(change, pip=True) for change in changes]
         yield from changes
         kept = {*(str(page.project) for page in self.nearest.unread), *self.nearest.unknown}
         for project in (item for item in self.nearest.given_up if item not in kept):
-            because = self.reasons.for_gone(project, self.nearest.asked.request)
+            because = self.reasons.for_gone(project, self.nearest.original.request)
             for line in self.wishes.lines.get(project, ()):
                 yield changed_line(line, None, because)
 
     @property
     def _leaves_conda(self) -> bool:
         """Whether torch, which the files ask of conda, is a wheel."""
-        return is_condas(self.wishes) and self.choice.candidate.kind != "conda"
+        return is_condas(self.wishes) and self.solution.candidate.kind != "conda"
 
     def _torch(self) -> Iterator[RequirementChange]:
-        candidate = self.choice.candidate
+        candidate = self.solution.candidate
         moves = not admits(self.wishes.of("torch"), candidate.torch)
-        leads = resolves_to(self.choice, self.wishes, self.question)
+        leads = resolves_to(self.solution, self.wishes, self.question)
         if not moves and leads:
             return
         because = self.reasons.for_torch() if moves else self.reasons.for_variant()
@@ -104,26 +104,28 @@ class _Changing:
         for line in lines:
             yield self._changed(line, _pinned(line, new), because)
         if not lines and not self._of_conda_cuda():
-            hints = (item.requirement for item in self.left.asked if item.project == "torch" and item.hint)
+            hints = (
+                item.requirement for item in self.project.declared if item.project == "torch" and item.hint
+            )
             old = next(hints, None)
             yield RequirementChange("torch", None, old, f"torch=={new}", because.text, because.source)
 
     def _torch_lines(self) -> tuple[DeclaredRequirement, ...]:
         """The lines of torch that do not admit it, else those that leave its build open."""
         lines = self.wishes.lines.get("torch", ())
-        failing = tuple(line for line in lines if not self._admits(line, self.choice.torch))
+        failing = tuple(line for line in lines if not self._admits(line, self.solution.torch))
         if failing or self._of_conda_cuda():
             return failing
         return tuple(line for line in lines if not line.constraint)
 
     def _of_conda_cuda(self) -> bool:
         """Whether a line of its own says which CUDA conda's torch is for."""
-        return self.choice.candidate.kind == "conda" and bool(self.wishes.lines.get("cuda"))
+        return self.solution.candidate.kind == "conda" and bool(self.wishes.lines.get("cuda"))
 
     def _admits(self, line: DeclaredRequirement, item: IndexedFile) -> bool:
         requirement = requirement_of(line)
         local = variant_in(line) if line.project in STACK else None
-        if requirement is None or (local is not None and local != self.choice.candidate.variant):
+        if requirement is None or (local is not None and local != self.solution.candidate.variant):
             return False
         return admits(public(requirement.specifier), item.release)
 
@@ -155,7 +157,7 @@ class _Changing:
 
     def _would_be_newer(self, item: IndexedFile, lines: tuple[DeclaredRequirement, ...]) -> bool:
         """Whether an installer would take a newer release, because its metadata names no one torch."""
-        project, torch = str(item.file.name), self.choice.candidate.torch
+        project, torch = str(item.file.name), self.solution.candidate.torch
         if project not in COMPANIONS or not lines or lines[0].notation == "conda":
             return False  # conda's packages name the torch that they are for
         newer = (
@@ -173,13 +175,13 @@ class _Changing:
         if local is None or any(f"+{local}" in (line.requirement or "") for line in lines):
             return False
         pages = [variant_of_page(address_of(line)) for line in self.wishes.lines.get("index", ())]
-        return self.choice.candidate.variant not in pages and not is_condas(self.wishes)
+        return self.solution.candidate.variant not in pages and not is_condas(self.wishes)
 
     def _left_behind(self, changed: set[int]) -> Iterator[RequirementChange]:
         """Yield the changes of conda's other lines of the stack: half of it can't come from pip."""
-        text = tr("torch comes from there: {build} is a wheel", build=self.choice.candidate.label)
+        text = tr("torch comes from there: {build} is a wheel", build=self.solution.candidate.label)
         because = Because(text, _BY_PIP)
-        for item in self.choice.files:
+        for item in self.solution.files:
             for line in self.wishes.lines.get(str(item.file.name), ()):
                 if id(line) not in changed and line.notation == "conda":
                     yield self._changed(line, self._pinned_file(line, item), because)
@@ -189,7 +191,7 @@ class _Changing:
 
     def python(self) -> Iterator[RequirementChange]:
         """Yield the changes of the lines that ask for another Python."""
-        python = self.choice.python
+        python = self.solution.python
         lines = [
             line
             for line in self.wishes.lines.get("python", ())
@@ -203,7 +205,7 @@ class _Changing:
         """Yield the changes of conda's lines that name another CUDA, or that nothing needs any more."""
         if not is_condas(self.wishes):
             return
-        variant = self.choice.candidate.variant
+        variant = self.solution.candidate.variant
         gone = self._leaves_conda and bool(stack)
         for line in self.wishes.lines.get("cuda", ()):
             if gone:

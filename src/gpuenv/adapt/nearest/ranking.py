@@ -40,7 +40,7 @@ class Nearness:
     """
 
     def __init__(self, question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> None:
-        self.question, self.left = question, project
+        self.question, self.project = question, project
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
         self._matches: dict[tuple[str, str, frozenset[str]], tuple[CompanionMatch, ...]] = {}
@@ -52,7 +52,7 @@ class Nearness:
     def wishes(self, python: PythonOffer) -> Wishes:
         """Return what was left asks for with a Python."""
         if python not in self._wishes:
-            wishes = wishes_for(self.left, self.question.target, python)
+            wishes = wishes_for(self.project, self.question.target, python)
             alike = (wish for wish in self._wishes.values() if wish.is_like(wishes))
             self._wishes[python] = next(alike, wishes)
         return self._wishes[python]
@@ -63,7 +63,7 @@ class Nearness:
 
     def rank(self, settled: Settled) -> tuple[object, ...]:
         """Return how far a choice lies from what was left; the less the nearer."""
-        solution = settled.choice
+        solution = settled.solution
         wishes = self.wishes(solution.python)
         return (
             self._of_torch(solution, wishes),

@@ -32,7 +32,7 @@ class Reasons:
     ) -> None:
         self._known = known or question.knowledge
         self._question = question.with_request(with_others_free(question.request))
-        self._choice, self._wishes = solution, wishes
+        self._solution, self._wishes = solution, wishes
 
     def for_torch(self) -> Because:
         """Say why no build of the torch asked for runs."""
@@ -60,9 +60,9 @@ class Reasons:
             if build.cuda and admits(wanted, build.torch)
         )
         if not all(candidate.failures for candidate in rejected):
-            label = self._choice.candidate.label
+            label = self._solution.candidate.label
             text = tr("{torch} is not available where {build} is", torch=f"torch{wanted}", build=label)
-            return Because(text, self._choice.candidate.source)
+            return Because(text, self._solution.candidate.source)
         return _joined(explain_failures(rejected))
 
     def for_variant(self) -> Because:
@@ -72,9 +72,9 @@ class Reasons:
         return reason or Because(
             tr(
                 "the unchanged files resolve to a build other than {build}",
-                build=self._choice.candidate.label,
+                build=self._solution.candidate.label,
             ),
-            self._choice.candidate.source,
+            self._solution.candidate.source,
         )
 
     def _of_pypi(self) -> Because | None:
@@ -87,25 +87,25 @@ class Reasons:
     def for_python(self) -> Because:
         """Say why it can't be the Python asked for."""
         reason = self._refused(replace(self._fixed(companions=True), python=self._wishes.python))
-        facts = {"torch": self._choice.candidate.torch, "python": self._choice.python.short}
+        facts = {"torch": self._solution.candidate.torch, "python": self._solution.python.short}
         text = tr("torch {torch} supports Python {python}", **facts)
-        return reason or Because(text, self._choice.candidate.source)
+        return reason or Because(text, self._solution.candidate.source)
 
     def for_companion(self, project: str) -> Because:
         """Say which release of a companion goes with the torch."""
-        torch = self._choice.candidate.torch
+        torch = self._solution.candidate.torch
         pair = self._question.knowledge.companions(torch, project)
-        release = next(item.release for item in self._choice.companions if item.file.name == project)
+        release = next(item.release for item in self._solution.companions if item.file.name == project)
         facts = {"torch": torch, "project": project, "release": release}
         if pair is not None:
             text = tr("torch {torch} is compatible with {project} {release}", **facts)
             return Because(text, f"matrix companions.json: {pair.source}")
-        text = tr("{project} {release} is built for {build}", build=self._choice.candidate.label, **facts)
+        text = tr("{project} {release} is built for {build}", build=self._solution.candidate.label, **facts)
         return Because(text, "matrix ecosystem.json")
 
     def for_gone(self, project: str, requested: Request) -> Because:
         """Say why a project goes with nothing that runs here, by what is wrong beside this choice."""
-        candidate, question = self._choice.candidate, self._question
+        candidate, question = self._solution.candidate, self._question
         own = tuple(item for item in requested.requirements if item.name == project)
         request = with_others_free(replace(requested, requirements=own))
         rule = companion.match if project in COMPANIONS else torch_bound.match
@@ -117,11 +117,11 @@ class Reasons:
 
     def _fixed(self, *, companions: bool = False) -> Request:
         """The request with torch, and its companions, as they were chosen."""
-        request = _with(self._question.request, "torch", SpecifierSet(f"=={self._choice.candidate.torch}"))
-        for item in self._choice.companions if companions else ():
+        request = _with(self._question.request, "torch", SpecifierSet(f"=={self._solution.candidate.torch}"))
+        for item in self._solution.companions if companions else ():
             if item.file.name in COMPANIONS:
                 request = _with(request, str(item.file.name), SpecifierSet(f"=={item.release}"))
-        python = SpecifierSet(f"=={self._choice.python.short}.*")
+        python = SpecifierSet(f"=={self._solution.python.short}.*")
         return request if companions else replace(request, python=python)
 
     def _refused(self, request: Request) -> Because | None:

@@ -33,24 +33,24 @@ from gpuenv.untrusted.bounds import check_wheel_name
 class Wishes:
     """What was left asks for with one Python.
 
-    `lines` are the places that count, by project, those of files alone; `asked` the releases asked for,
+    `lines` are the places that count, by project, those of files alone; `specifiers` the releases asked for,
     without local versions, hints among them. `variant` is the one that the torch asked for is to have,
     `hinted` what a README says of it.
     """
 
     lines: Mapping[str, tuple[DeclaredRequirement, ...]]
-    asked: Mapping[str, SpecifierSet]
+    specifiers: Mapping[str, SpecifierSet]
     python: SpecifierSet | None
     variant: Variant | None
     hinted: Variant | None
 
     def of(self, project: str) -> SpecifierSet:
         """Return the releases of a project that are asked for; all where nothing is said."""
-        return self.asked.get(project, SpecifierSet())
+        return self.specifiers.get(project, SpecifierSet())
 
     def is_like(self, other: Wishes) -> bool:
         """Whether the same counts with another Python."""
-        return (self.lines, self.asked) == (other.lines, other.asked)
+        return (self.lines, self.specifiers) == (other.lines, other.specifiers)
 
 
 def requirement_of(declared: DeclaredRequirement) -> Requirement | None:
@@ -124,7 +124,7 @@ def wishes_for(project: Project, target: Target, python: PythonOffer) -> Wishes:
     What a README says counts where the files leave it open.
     """
     environment = marker_environment(target.platform, str(full_version(python)))
-    counting = [requirement for requirement in project.asked if _counts(requirement, environment)]
+    counting = [requirement for requirement in project.declared if _counts(requirement, environment)]
     lines: dict[str, tuple[DeclaredRequirement, ...]] = {}
     for declared in counting:
         if not declared.hint:
@@ -192,7 +192,7 @@ def request_of(project: Project, base: Request) -> Request:
 
 
 def _requirements(project: Project) -> Iterator[Requirement]:
-    for declared in project.asked:
+    for declared in project.declared:
         requirement = requirement_of(declared)
         counts = not declared.constraint and (not declared.hint or _fills(declared, project))
         if requirement is not None and counts:
@@ -202,7 +202,7 @@ def _requirements(project: Project) -> Iterator[Requirement]:
 
 def _fills(hint: DeclaredRequirement, project: Project) -> bool:
     """Whether a README's word adds a project: where there are no files, or they leave the torch stack out."""
-    named = {item.project for item in project.asked if not item.hint} - set(NO_PROJECTS)
+    named = {item.project for item in project.declared if not item.hint} - set(NO_PROJECTS)
     return not named or (hint.project in STACK and "torch" not in named and hint.project not in named)
 
 
@@ -216,7 +216,7 @@ def freed(requirement: Requirement) -> Requirement:
 def _refuse_contradiction(adapted_project: Project) -> None:
     for project in STACK:
         pins: dict[Version, DeclaredRequirement] = {}
-        for declared in adapted_project.asked:
+        for declared in adapted_project.declared:
             release = exact_release(declared) if declared.project == project and not declared.hint else None
             requirement = requirement_of(declared)
             if release is not None and requirement is not None and requirement.marker is None:

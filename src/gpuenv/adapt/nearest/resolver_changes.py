@@ -28,7 +28,7 @@ def moved_changes(
 
     A line that changes already gets the version instead; one reason is enough.
     """
-    reported = {id(change.asked): change for change in result}
+    reported = {id(change.declared): change for change in result}
     changes = list(result)
     for line in wishes.lines.get(project, ()):
         requirement = requirement_of(line)
@@ -48,7 +48,7 @@ def removed_changes(
 ) -> tuple[RequirementChange, ...]:
     """Return the changes with the removal of a project's lines."""
     lines = wishes.lines.get(project, ())
-    there = {id(change.asked) for change in changes}
+    there = {id(change.declared) for change in changes}
     return (*changes, *(changed_line(line, None, because) for line in lines if id(line) not in there))
 
 
@@ -63,7 +63,7 @@ def freed_of_builds(
     An export names what was solved for its one Python: for another one the releases are the least. `limits`
     are what is known to fail from some release on.
     """
-    changed = {id(change.asked) for change in result}
+    changed = {id(change.declared) for change in result}
     exported = [declared for lines in wishes.lines.values() for declared in lines if _has_build(declared)]
     wanted = f"py{python.replace('.', '')}"
     tags = (_python_of_build(declared) for declared in exported)

@@ -23,10 +23,10 @@ _MOST_GIVEN_UP = 2  # together: of several that do not go along each is found al
 class Nearest:
     """The sets that work here, the nearest first, of a question without the projects that nothing serves.
 
-    `asked` is the question before those were given up.
+    `original` is the question before those were given up.
     """
 
-    asked: ResolutionInput
+    original: ResolutionInput
     question: ResolutionInput
     decision: Decision
     settled: tuple[Settled, ...]
@@ -34,25 +34,25 @@ class Nearest:
     @property
     def choices(self) -> tuple[Solution, ...]:
         """The choices, the nearest first, each with its nearest companions."""
-        return tuple(settled.choice for settled in self.settled)
+        return tuple(settled.solution for settled in self.settled)
 
     @property
     def given_up(self) -> tuple[str, ...]:
         """The projects that go with no torch that runs here."""
         kept = _projects(self.question)
-        return tuple(project for project in _projects(self.asked) if project not in kept)
+        return tuple(project for project in _projects(self.original) if project not in kept)
 
     @property
     def unread(self) -> tuple[Listing, ...]:
         """The pages of given up projects that could not be read: they may go with it all the same."""
-        down = self.asked.available.down
+        down = self.original.available.down
         return tuple(down[project] for project in self.given_up if project in down)
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Those given up of which no page was read that could list them: they may be there, or be built."""
-        read = {listing.project for listing in self.asked.listings if not listing.problem}
-        bound = self.asked.request.extensions
+        read = {listing.project for listing in self.original.listings if not listing.problem}
+        bound = self.original.request.extensions
         return tuple(item for item in self.given_up if item in bound and item not in read)
 
     def question_for(self, solution: Solution) -> ResolutionInput:
@@ -64,7 +64,7 @@ class Nearest:
         return self._settled(solution).moved
 
     def _settled(self, solution: Solution) -> Settled:
-        return next(settled for settled in self.settled if settled.choice is solution)
+        return next(settled for settled in self.settled if settled.solution is solution)
 
 
 def find_nearest(question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> Nearest:
@@ -79,7 +79,7 @@ def find_nearest(question: ResolutionInput, project: Project, releases: Iterable
         decision = decide(_free(tried))
         settled = Nearness(tried, project, known).ranked(decision.choices)
         if settled:
-            solutions = tuple(item.choice for item in settled)
+            solutions = tuple(item.solution for item in settled)
             return Nearest(question, tried, Decision(solutions, decision.rejected), settled)
     raise refuse(question, decide(_free(question)))
 

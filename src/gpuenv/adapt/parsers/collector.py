@@ -33,7 +33,7 @@ class More:
 class ParsedFile:
     """What one file says, in the order of its text."""
 
-    asked: tuple[DeclaredRequirement, ...] = ()
+    declared: tuple[DeclaredRequirement, ...] = ()
     more: tuple[More, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -45,7 +45,7 @@ class Collector:
     file: DependencyFile
     constraint: bool = False
     hint: bool = False
-    asked: list[DeclaredRequirement] = field(default_factory=list)
+    declared: list[DeclaredRequirement] = field(default_factory=list)
     more: list[More] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     _ends: list[int] = field(default_factory=list)
@@ -61,10 +61,10 @@ class Collector:
         self, project: str, requirement: str | None, start: int, end: int, notation: Notation = "pip"
     ) -> None:
         """Note what stands between two places; raise ValueError where there are too many."""
-        if len(self.asked) >= _MOST:
+        if len(self.declared) >= _MOST:
             raise ValueError(tr("it requires more than {most} packages", most=_MOST))
         self.bounded(requirement or "", start)
-        self.asked.append(
+        self.declared.append(
             DeclaredRequirement(
                 project=project,
                 requirement=requirement,
@@ -105,7 +105,7 @@ class Collector:
 
     def result(self) -> ParsedFile:
         """Return what was collected, in the order of the text."""
-        declarations = sorted(self.asked, key=lambda declared: (declared.start, declared.end))
+        declarations = sorted(self.declared, key=lambda declared: (declared.start, declared.end))
         return ParsedFile(tuple(declarations), tuple(self.more), tuple(dict.fromkeys(self.warnings)))
 
 
@@ -121,10 +121,10 @@ def shown(text: str) -> str:
     return "".join(item if item.isprintable() else "�" for item in short)
 
 
-def decode_left(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     """Decode UTF-8, or UTF-16 as PowerShell's `>` writes it, its mark kept; raise ValueError for no text.
 
-    Bytes that are no UTF-8 (latin-1 in a comment) become surrogates, by which `encode_left` restores them.
+    Bytes that are no UTF-8 (latin-1 in a comment) become surrogates, by which `encode_text` restores them.
     """
     encoding = _encoding(content)
     try:
@@ -136,7 +136,7 @@ def decode_left(content: bytes) -> str:
     return text
 
 
-def encode_left(text: str, like: bytes) -> bytes:
+def encode_text(text: str, like: bytes) -> bytes:
     """Encode a text as the bytes it came from were."""
     encoding = _encoding(like)
     return text.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict")

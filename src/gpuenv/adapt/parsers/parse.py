@@ -12,7 +12,7 @@ from gpuenv.adapt.parsers.setuptools import read_setup, read_setup_cfg
 from gpuenv.model.wheel import Platform
 
 
-def read_left_file(file: DependencyFile, platform: Platform, *, constraint: bool = False) -> ParsedFile:
+def parse_file(file: DependencyFile, platform: Platform, *, constraint: bool = False) -> ParsedFile:
     """Read a file of whatever kind; raise ValueError for one that is broken as a whole."""
     if file.kind == "environment":
         return read_environment(file, platform)

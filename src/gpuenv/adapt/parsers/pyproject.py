@@ -25,7 +25,7 @@ from packaging.utils import canonicalize_name
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, not_understood, shown
 from gpuenv.adapt.parsers.requirements_txt import read_pip, take_requirement
-from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_places, value_at
+from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_spans, value_at
 from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.resolution.request import STACK
@@ -48,28 +48,28 @@ def read_pyproject(file: DependencyFile) -> ParsedFile:
     """Read a pyproject.toml; raise ValueError for one that is no TOML."""
     try:
         document = load_toml(file.text.removeprefix("\ufeff"))
-        reader = _Reader(Collector(file), document, toml_places(file.text))
+        reader = _Reader(Collector(file), document, toml_spans(file.text))
     except ValueError as error:
         raise ValueError(tr("it is not valid TOML: {error}", error=translate_foreign(str(error)))) from None
     reader.read()
-    return reader.found.result()
+    return reader.collector.result()
 
 
 class _Reader:
     def __init__(self, collector: Collector, document: dict[str, Any], places: dict[Key, TomlSpan]) -> None:
-        self.found, self.document, self.places = collector, document, places
+        self.collector, self.document, self.places = collector, document, places
 
     def read(self) -> None:
         for key in _LEFT_ALONE:
             if value_at(self.document, key):
                 text = tr("`{table}` is left unchanged", table=".".join(map(str, key)))
-                self.found.tell(0, text)
+                self.collector.tell(0, text)
         for start, end, text in self._string(("project", "requires-python")):
-            self.found.take("python", text, start, end)
+            self.collector.take("python", text, start, end)
         listed = value_at(self.document, ("project", "dependencies"))
         for count in range(len(listed) if isinstance(listed, list) else 0):
             for start, end, text in self._string(("project", "dependencies", count)):
-                take_requirement(self.found, text, start, end)
+                take_requirement(self.collector, text, start, end)
         self._poetry()
         self._indexes()
 
@@ -77,7 +77,7 @@ class _Reader:
         """Yield where a string stands within its quotes; nothing for none, or for one with escapes."""
         value, span = value_at(self.document, key), self.places.get(key)
         if isinstance(value, str) and span is not None:
-            for start, end in self.found.quoted(value, span.start + 1, span.end - 1):
+            for start, end in self.collector.quoted(value, span.start + 1, span.end - 1):
                 yield start, end, value
 
     def _poetry(self) -> None:
@@ -109,35 +109,35 @@ class _Reader:
             requirement = None if specifier is None else _requirement(project, specifier, table)
             if requirement is None:
                 self._not_understood(TomlSpan(start, end), name)
-            self.found.take(project, requirement, start, end, "poetry")
+            self.collector.take(project, requirement, start, end, "poetry")
             if project in STACK and isinstance(table.get("source"), str):
                 source = shown(table["source"])
                 message = tr("{project} comes from the source `{name}`", project=project, name=source)
-                self.found.tell(start, message)
+                self.collector.tell(start, message)
 
     def _poetry_address(self, name: str, key: Key, address: str) -> None:
         span = self.places.get(key)
         if span is not None:
-            read = read_pip(self.found.bounded(f"{name} @ {address}", span.start))
-            self.found.take(canonicalize_name(name), read.requirement, span.start, span.end, "poetry")
+            read = read_pip(self.collector.bounded(f"{name} @ {address}", span.start))
+            self.collector.take(canonicalize_name(name), read.requirement, span.start, span.end, "poetry")
 
     def _not_understood(self, span: TomlSpan, name: str) -> None:
-        text = f"{name} = {self.found.file.text[span.start : span.end]}"
-        self.found.tell(span.start, not_understood(text))
+        text = f"{name} = {self.collector.file.text[span.start : span.end]}"
+        self.collector.tell(span.start, not_understood(text))
 
     def _indexes(self) -> None:
         for key in _INDEXES:
             listed = value_at(self.document, key)
             for count in range(len(listed) if isinstance(listed, list) else 0):
                 for start, end, text in self._string((*key, count, "url")):
-                    self.found.take("index", text, start, end)
+                    self.collector.take("index", text, start, end)
         sources = value_at(self.document, _SOURCES)
         for name in sources if isinstance(sources, dict) else ():
             if canonicalize_name(name) in STACK:
                 keys = ((*_SOURCES, name), (*_SOURCES, name, "index"), (*_SOURCES, name, 0))
                 place = next((self.places[key].start for key in keys if key in self.places), 0)
                 template = N_("`{table}` sets where {project} comes from")
-                self.found.tell(place, tr(template, table="tool.uv.sources", project=name))
+                self.collector.tell(place, tr(template, table="tool.uv.sources", project=name))
 
 
 def _requirement(project: str, specifier: str, table: dict[str, Any]) -> str | None:

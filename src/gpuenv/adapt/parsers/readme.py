@@ -39,9 +39,9 @@ def read_readme(file: DependencyFile) -> ParsedFile:
     """Read the install lines for torch's stack, Python and CUDA; of alternatives the first counts."""
     collector, item = Collector(file, hint=True), Collector(file, hint=True)
     for start, end, tool in _commands(file.text):
-        item.asked.clear()
+        item.declared.clear()
         (_read_pip if tool == "pip" else _read_conda)(item, start, end)
-        _join(collector, item.asked)
+        _join(collector, item.declared)
     return collector.result()
 
 
@@ -102,7 +102,7 @@ def _read_conda(collector: Collector, start: int, end: int) -> None:
 
 def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None:
     """Keep the first word on each project; pages and channels count where they come with torch."""
-    named = {requirement.project for requirement in collector.asked}
+    named = {requirement.project for requirement in collector.declared}
     with_torch = any(requirement.project in STACK for requirement in declarations) and "torch" not in named
     for declared in declarations:
         if (
@@ -112,10 +112,10 @@ def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None
         ):
             continue
         if declared.project == "index" or declared.project not in named:
-            collector.asked.append(declared)
+            collector.declared.append(declared)
         elif all(
             declared.requirement != other.requirement
-            for other in collector.asked
+            for other in collector.declared
             if other.project == declared.project
         ):
             template = N_("`{text}` is another way to install; only the first one is used")

@@ -55,12 +55,12 @@ _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
 class PipLine:
     """A requirement as read: `project` canonical, `requirement` PEP 508 or None where it is not understood.
 
-    `told` says what was not understood or left out; `folder` is that of a project that lies beside the file.
+    `warning` says what was not understood or left out; `folder` is that of a project beside the file.
     """
 
     project: str | None = None
     requirement: str | None = None
-    told: str | None = None
+    warning: str | None = None
     folder: str | None = None
 
 
@@ -73,7 +73,7 @@ def read_pip(text: str) -> PipLine:
     git+https://git.example/openai/CLIP.git#egg=clip
     """
     if len(text) > _LONGEST:
-        return PipLine(told=not_understood(text))
+        return PipLine(warning=not_understood(text))
     if _ADDRESS.match(text):
         return _address(text.partition(" ")[0])
     is_file = "@" not in text and text.partition(";")[0].strip().lower().endswith(_ARCHIVES)
@@ -104,7 +104,7 @@ def _address(url: str) -> PipLine:
     name = _EGG.search(url)
     project = name["name"] if name else _name_in(url)
     if project is None:
-        return PipLine(told=not_understood(url))
+        return PipLine(warning=not_understood(url))
     try:
         requirement = str(Requirement(f"{project} @ {url}"))
     except InvalidRequirement:
@@ -142,7 +142,7 @@ def _local(text: str) -> PipLine:
     if wheel := _compiled_wheel(path):
         return wheel
     if path.lower().endswith(_ARCHIVES):
-        return PipLine(told=tr("`{text}` is a file next to it and is left unchanged", text=shown(path)))
+        return PipLine(warning=tr("`{text}` is a file next to it and is left unchanged", text=shown(path)))
     return PipLine(folder=path.partition("[")[0])
 
 
@@ -157,7 +157,7 @@ def read_requirements(file: DependencyFile, *, constraint: bool = False) -> Pars
         return collector.result()
     for start, end in _logical_lines(file.text):
         read_line(collector, start, end)
-    hashed = next((declared for declared in collector.asked if "--hash" in declared.text), None)
+    hashed = next((declared for declared in collector.declared if "--hash" in declared.text), None)
     if hashed is not None:
         text = tr("the file pins hashes: pip rejects a changed line until its hashes are updated")
         collector.tell(hashed.start, text)
@@ -233,8 +233,8 @@ def _read_requirement(collector: Collector, start: int, end: int) -> None:
 def _take(collector: Collector, read: PipLine, start: int, end: int) -> None:
     if read.folder is not None:
         collector.follow(read.folder, "project", start)
-    if read.told is not None:
-        collector.tell(start, read.told)
+    if read.warning is not None:
+        collector.tell(start, read.warning)
     if read.project is not None:
         collector.take(read.project, read.requirement, start, end)
 

@@ -127,20 +127,20 @@ class _Places:
 
 @dataclass(slots=True)
 class _Reader:
-    found: Collector
+    collector: Collector
     places: _Places
     bound: dict[str, ast.expr]
 
     def python(self, node: ast.expr) -> None:
         for start, end, text in self._string(_looked_up(node, self.bound)):
-            self.found.take("python", text, start, end)
+            self.collector.take("python", text, start, end)
 
     def requirements(self, node: ast.expr) -> None:
         value = _looked_up(node, self.bound)
         if isinstance(value, (ast.List, ast.Tuple)):
             for item in value.elts:
                 for start, end, text in self._string(item):
-                    take_requirement(self.found, text, start, end)
+                    take_requirement(self.collector, text, start, end)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
             self.requirements(value.left)
             self.requirements(value.right)
@@ -152,9 +152,9 @@ class _Reader:
         named = next(self._files(value, 0), None)
         start = self.places.start(value)
         if named is None:
-            self.found.tell(start, tr("`install_requires` is computed and is left unchanged"))
+            self.collector.tell(start, tr("`install_requires` is computed and is left unchanged"))
         else:
-            self.found.follow(named, "requirements", start)
+            self.collector.follow(named, "requirements", start)
 
     def _files(self, value: ast.AST, depth: int) -> Iterator[str]:
         names = []
@@ -170,12 +170,12 @@ class _Reader:
         """Yield where a string stands within its quotes; nothing for what is put together or has escapes."""
         start, end = self.places.start(node), self.places.end(node)
         value = node.value if isinstance(node, ast.Constant) else None
-        raw = self.found.file.text[start:end]
+        raw = self.collector.file.text[start:end]
         plain = _PLAIN.fullmatch(raw)
         if plain and plain["inner"] == value:
             yield start + plain.start("inner"), start + plain.end("inner"), plain["inner"]
         else:
-            self.found.tell(
+            self.collector.tell(
                 start, tr("`{text}` is not a plain string and is left unchanged", text=shown(raw))
             )
 

@@ -35,7 +35,7 @@ class TomlSpan:
     end: int
 
 
-def toml_places(text: str) -> dict[Key, TomlSpan]:
+def toml_spans(text: str) -> dict[Key, TomlSpan]:
     """Return where strings and inline tables stand, by their keys; raise ValueError for no TOML."""
     try:
         return _Scanner(text).scan()
@@ -47,7 +47,7 @@ def toml_places(text: str) -> dict[Key, TomlSpan]:
 class _Scanner:
     text: str
     at: int = 0
-    found: dict[Key, TomlSpan] = field(default_factory=dict)
+    spans: dict[Key, TomlSpan] = field(default_factory=dict)
     _tables: dict[Key, int] = field(default_factory=dict)  # arrays of tables: how many there were
 
     def scan(self) -> dict[Key, TomlSpan]:
@@ -60,7 +60,7 @@ class _Scanner:
             else:
                 self._pair(table, 0)
             self._skip()
-        return self.found
+        return self.spans
 
     def _skip(self) -> None:
         match = _BLANK.match(self.text, self.at)
@@ -109,12 +109,12 @@ class _Scanner:
         start, first = self.at, self.text[self.at]
         if first in "\"'":
             self._past(_STRING)
-            self.found[key] = TomlSpan(start, self.at)
+            self.spans[key] = TomlSpan(start, self.at)
         elif first == "[":
             self._array(key, depth)
         elif first == "{":
             self._inline(key, depth)
-            self.found[key] = TomlSpan(start, self.at)
+            self.spans[key] = TomlSpan(start, self.at)
         else:
             self._past(_BARE)
 

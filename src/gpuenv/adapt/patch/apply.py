@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.collector import shown
-from gpuenv.adapt.parsers.parse import read_left_file
+from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.patch.edit import Edit, apply_edits, insertion, removal, replacement
 from gpuenv.adapt.patch.environment_yml import into_channels, into_pip_part
 from gpuenv.i18n.foreign_messages import reason_of
@@ -69,11 +69,11 @@ def unapplied(project: Project, changes: tuple[RequirementChange, ...]) -> tuple
 
 def _home(project: Project, change: RequirementChange) -> DependencyFile | None:
     """Return the file that a change is about."""
-    if change.asked is not None:
-        file = _file(project, change.asked.file)
+    if change.declared is not None:
+        file = _file(project, change.declared.file)
         is_option = change.project == "index" and (change.new is None or _is_option(change))
         # uv and poetry name an index in a table, which has no place for pip's pages
-        return None if change.asked.hint or (file.kind == "pyproject" and is_option) else file
+        return None if change.declared.hint or (file.kind == "pyproject" and is_option) else file
     anchor = _anchor(project, change)
     return _file(project, anchor.file) if anchor and change.new is not None else None
 
@@ -84,7 +84,7 @@ def _file(project: Project, path: str) -> DependencyFile:
 
 def _anchor(project: Project, change: RequirementChange) -> DeclaredRequirement | None:
     """Return the place beside which something new goes: the torch stack's last, else the last of its list."""
-    own = [declared for declared in project.asked if not declared.hint and not declared.constraint]
+    own = [declared for declared in project.declared if not declared.hint and not declared.constraint]
     if change.project in NO_PROJECTS:
         kinds = ("requirements", "environment") if _is_option(change) else ("environment",)
         own = [declared for declared in own if _file(project, declared.file).kind in kinds]
@@ -114,7 +114,7 @@ def _is_pips(change: RequirementChange) -> bool:
 def _edits(file: DependencyFile, project: Project, changes: tuple[RequirementChange, ...]) -> Iterator[Edit]:
     to_pip: list[tuple[str, str]] = []
     for change in changes:
-        declared, new = change.asked, change.new
+        declared, new = change.declared, change.new
         if declared is not None and new is not None and not _moves_to_pip(file, declared, change):
             yield replacement(file, declared, new)
             continue
@@ -159,11 +159,11 @@ def _plain_line(text: str) -> str:
 def _check(before: DependencyFile, after: DependencyFile, edits: list[Edit]) -> None:
     """Raise ValueError unless the file says what it said, but for the edits, on every platform."""
     for platform in get_args(Platform):
-        declarations = {(item.start, item.end): item for item in read_left_file(before, platform).asked}
+        declarations = {(item.start, item.end): item for item in parse_file(before, platform).declared}
         here = [edit for edit in edits if edit.replaced is None or edit.replaced in declarations]
         gone = {edit.replaced for edit in here}
         expected = [(item.project, item.text) for span, item in declarations.items() if span not in gone]
         expected += [item for edit in here for item in edit.expected]
-        results = [(item.project, item.text) for item in read_left_file(after, platform).asked]
+        results = [(item.project, item.text) for item in parse_file(after, platform).declared]
         if sorted(expected) != sorted(results):
             raise ValueError(tr("the file cannot be changed without changing its other content"))

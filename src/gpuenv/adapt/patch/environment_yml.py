@@ -8,7 +8,7 @@ from typing import Any
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.environment_yml import compose
 from gpuenv.adapt.patch.edit import Edit, new_lines
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 
 _DEEPER = "  "
 
@@ -67,7 +67,7 @@ def _pip_lists(item: Any) -> Iterator[Any]:
     for key, value in item.value if item.id == "mapping" else ():
         if key.value == "pip" and value.id == "sequence" and value.value:
             if value.flow_style:
-                template = "`{key}` in {file} is not a list of lines"
+                template = N_("`{key}` in {file} is not a list of lines")
                 raise ValueError(tr(template, key="pip", file="environment.yml"))
             yield value
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from gpuenv.adapt.adapt import Adapting, adapt
+from gpuenv.adapt.adapt import AdaptOptions, adapt
 from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.render import patch_of, render_adaptation_data, render_changes
 from gpuenv.adapt.write import write_files
@@ -61,7 +61,7 @@ def plan_adapted(
 
 def to_adapt(
     wanted: PlanArguments, arguments: AdaptArguments, program: tuple[str, ...]
-) -> tuple[Adapting, PlanOptions]:
+) -> tuple[AdaptOptions, PlanOptions]:
     """Return what is to be adapted, and the options of the plan without it; raise UsageError."""
     if wanted.machine_folder is not None:
         raise _usage(
@@ -71,7 +71,7 @@ def to_adapt(
     paths = (*map(_path, wanted.requirements or ()), *_named_files(wanted))
     rest = replace(wanted, requirements=None, requirement_files=None, environment_file=None)
     options = options_of(rest, (*program, "--adapt", *map(str, paths)))
-    return Adapting(paths or (Path(),), arguments.exclude_newer), options
+    return AdaptOptions(paths or (Path(),), arguments.exclude_newer), options
 
 
 def _named_files(wanted: PlanArguments) -> tuple[Path, ...]:
@@ -130,7 +130,7 @@ def _coloured(patch: str) -> str:
 
 def write_adapted(adaptation: Adaptation, console: Console) -> None:
     """Change the files in place, and print how to undo it."""
-    for written in write_files(adaptation.left, adaptation.files):
+    for written in write_files(adaptation.project, adaptation.files):
         undo = shlex.join(("mv", written.kept, written.path))
         text = N_("wrote {file}; `{command}` restores its previous content")
         console.note(tr(text, file=written.path, command=undo))
