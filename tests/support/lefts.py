@@ -83,7 +83,7 @@ def with_changes(project: Project, changes: tuple[RequirementChange, ...]) -> Pr
     added = [
         _added(number, change) for number, change in enumerate(changes, start=90) if change.declared is None
     ]
-    return replace(project, asked=(*kept, *added))
+    return replace(project, declared=(*kept, *added))
 
 
 def _changed(line: DeclaredRequirement, change: RequirementChange) -> DeclaredRequirement:
