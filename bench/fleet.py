@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpuenv import matrices
+from machines import make_machines
+
 from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import split
 from gpuenv.fleet.grouping.machine_classes import Member, equivalence_classes
-from gpuenv.knowledge.gpu_names import GpuFact
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.options import PlanOptions
@@ -32,7 +30,6 @@ from gpuenv.resolution.request import Request, parse_requirements
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target
 
-GLIBCS = ("2.17", "2.27", "2.28", "2.31", "2.35", "2.39")
 PYTHONS = tuple(PythonOffer(f"3.{minor}") for minor in range(8, 15))
 ROUNDS = 5
 
@@ -47,7 +44,7 @@ def main() -> None:
     knowledge = load_knowledge()
     members = tuple(
         Member(number, choose_target((machine,), (), cpu=False), PYTHONS)
-        for number, machine in enumerate(_machines(count, knowledge))
+        for number, machine in enumerate(make_machines(count, knowledge))
     )
     question = _question(members[0], knowledge)
     machine_classes = equivalence_classes(members, question)
@@ -57,24 +54,6 @@ def main() -> None:
     apart = _median(lambda: [decide(replace(question, target=member.target)) for member in members], rounds=1)
     print(f"parted in {together * 1000:.0f} ms, decided one by one in {apart * 1000:.0f} ms")
     print(f"ratio {together / apart:.3f}")
-
-
-def _machines(count: int, knowledge: Knowledge) -> list[Machine]:
-    chance = random.Random(count)  # noqa: S311 - the same machines every time
-    names = {row["name"] for row in matrices.load("gpus") if row.get("name")}
-    facts = [fact for name in sorted(names) if (fact := knowledge.gpu_names.find(name))]
-    branches = sorted({int(row["branch"]) for row in knowledge.cuda_rows if row["kind"] == "branch"})
-    return [_machine(chance, facts, branches, knowledge) for _ in range(count)]
-
-
-def _machine(
-    chance: random.Random, facts: list[GpuFact], branches: list[int], knowledge: Knowledge
-) -> Machine:
-    fact = chance.choice(facts)
-    version = DriverVersion(f"{chance.choice(branches)}.100")
-    gpus = tuple(Gpu(index, fact.name, fact.capability) for index in range(chance.choice((1, 2, 4, 8))))
-    system = System("linux", "x86_64", "glibc", chance.choice(GLIBCS))
-    return Machine(system, Driver(version, knowledge.driver_cuda(version, "linux")), gpus)
 
 
 def _question(member: Member, knowledge: Knowledge) -> ResolutionInput:

@@ -12,12 +12,16 @@ only the torch stack. The replica speaks HTTP/1.1 only; answers are delayed, TLS
 
 What is compared, in rounds A B A B after one that does not count; medians, with the fastest and slowest run:
 
-version     `gpuenv --version` and `python -c pass`
-detect      `gpuenv detect` and an nvidia-smi that takes 0.2 s
+version, help, list, mirrors list, completion, activate
+            against `python -c pass` or a typer application of two commands
+detect      `gpuenv detect` and an nvidia-smi that answers at once, and one that takes 0.2 s
+run         `gpuenv run bench -- true` and `true`
 plan        `gpuenv plan` and `uv pip compile --torch-backend=auto`, for torch and torchvision: cold (no
-            cache of either program) and warm, at 0 and at 250 ms before every answer; the server counts
+            cache of either program) and warm, at 0, 50 and 250 ms before every answer; the server counts
 create      `gpuenv create --yes --no-verify` and the commands that `gpuenv plan --format uv` prints: warm
-            with tiny wheels, cold with a torch wheel of --weight MB
+            with tiny wheels, warm with a torch wheel of 12,000 files, cold with one of --weight MB
+explain, doctor, machines, adapt, requirements
+            by themselves (requirements: beside uv), with how they grow
 """
 
 from __future__ import annotations
@@ -34,23 +38,27 @@ from pathlib import Path
 
 from certificates import make_authority
 from replica import serve
-from scenarios import Scenario, scenarios
+from scenario import Figures, Scenario
+from scenarios import scenarios
 from shelf import Shelf
 from stage import HOSTS, Stage
-from timing import Series, time_side_by_side
+from timing import Runner, Series, time_side_by_side
 
 
 def main() -> int:
     """Measure what is asked for, print a table, write JSON."""
     options = _options()
     with _stage(options.weight, options.pages_last) as stage:
-        chosen = [
+        chosen = (
             scenario
             for scenario in scenarios(stage, options.weight)
             if scenario.name.startswith(tuple(options.only))
-        ]
-        print(_row("", "gpuenv", "other", "ratio", "more", "requests", "held to"), flush=True)
-        rows = [_measure(stage, scenario, options.rounds) for scenario in chosen]
+        )
+        print(_HEAD, flush=True)
+        earlier: dict[str, Series] = {}
+        runner = Runner(stage.root)
+        rows = [_measure(runner, stage, scenario, options.rounds, earlier) for scenario in chosen]
+        runner.stop()
     if options.output:
         options.output.write_text(json.dumps(_document(rows), indent=2) + "\n", encoding="utf-8")
     return 0
@@ -83,46 +91,58 @@ def _stage(weight_mb: int, pages_last_s: int | None) -> Iterator[Stage]:
             yield stage
 
 
-def _measure(stage: Stage, scenario: Scenario, rounds: int) -> dict[str, object]:
+def _measure(
+    runner: Runner, stage: Stage, scenario: Scenario, rounds: int, earlier: dict[str, Series]
+) -> dict[str, object]:
     stage.replica.latency_s = scenario.latency_s
-    stage.replica.shelf.weighs = scenario.heavy
-    ours, other = time_side_by_side(scenario.contestants, rounds, stage.replica.asked, stage.replica.forget)
-    ratio, more = ours.median_ms / other.median_ms, ours.median_ms - other.median_ms
-    requests = f"{ours.most_requests} : {other.most_requests}" if other.most_requests else ""
-    held = scenario.verdict(ours, other)
-    print(
-        _row(scenario.name, _shown(ours), _shown(other), f"{ratio:.2f}", f"{more:+.0f} ms", requests, held),
-        flush=True,
+    stage.replica.shelf.torch = scenario.torch
+    ours, *others = time_side_by_side(
+        runner, scenario.contestants, rounds, stage.replica.asked, stage.replica.forget
     )
+    figures = Figures(ours, others[0] if others else None, earlier)
+    goals = {goal.words: goal.met(figures) for goal in scenario.goals}
+    print(_row(scenario.name, figures, goals), flush=True)
+    earlier[scenario.name] = ours
     return {
         "name": scenario.name,
-        "other": other.name,
-        "ratio": round(ratio, 3),
-        "difference_ms": round(more, 1),
         "latency_ms": scenario.latency_s * 1000,
-        "held_to": held,
+        "goals": goals,
         "gpuenv": _figures(ours),
-        "against": _figures(other),
+        "against": {"name": others[0].name, **_figures(others[0])} if others else None,
     }
 
 
 def _figures(series: Series) -> dict[str, object]:
-    low, high = series.spread_ms
     return {
-        "median_ms": round(series.median_ms, 1),
-        "fastest_ms": round(low, 1),
-        "slowest_ms": round(high, 1),
-        "requests": list(series.requests),
+        "wall_ms": round(series.wall_ms, 1),
+        "cpu_ms": round(series.cpu_ms, 1),
+        "peak_mb": round(series.peak_mb, 1),
+        "requests": series.most_requests,
+        "walls_ms": [round(run.wall_s * 1000, 1) for run in series.runs],
     }
 
 
-def _shown(series: Series) -> str:
-    low, high = series.spread_ms
-    return f"{series.median_ms:.0f} ({low:.0f}-{high:.0f})"
+_FORMAT = "{:<26}{:>14}{:>14}{:>8}{:>8}{:>8}{:>6}{:>9}  {}"
+_HEAD = _FORMAT.format(
+    "", "gpuenv ms CPU", "other ms CPU", "more", "ratio", "CPU x", "MB", "requests", "held to"
+)
 
 
-def _row(name: str, ours: str, other: str, ratio: str, more: str, requests: str, held: str) -> str:
-    return f"{name:<20}{ours:>18}{other:>18}{ratio:>8}{more:>10}{requests:>11}  {held}"
+def _row(name: str, figures: Figures, goals: dict[str, bool]) -> str:
+    ours, other = figures.ours, figures.other
+    held = ", ".join(f"{words}: {'yes' if met else 'NO'}" for words, met in goals.items())
+    compared = ("", "", "", "")
+    if other is not None:
+        compared = (
+            f"{other.wall_ms:.0f} {other.cpu_ms:.0f}",
+            f"{ours.wall_ms - other.wall_ms:+.0f}",
+            f"{ours.wall_ms / other.wall_ms:.2f}",
+            f"{ours.cpu_ms / max(other.cpu_ms, 1):.2f}",
+        )
+    asked = f"{ours.most_requests}:{other.most_requests}" if other and other.most_requests else ""
+    return _FORMAT.format(
+        name, f"{ours.wall_ms:.0f} {ours.cpu_ms:.0f}", *compared, f"{ours.peak_mb:.0f}", asked, held
+    )
 
 
 def _document(rows: list[dict[str, object]]) -> dict[str, object]:

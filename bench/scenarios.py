@@ -2,145 +2,168 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from machines import saved_machines
+from scenario import (
+    FASTER,
+    Goal,
+    Scenario,
+    cpu_below,
+    cpu_over,
+    grows,
+    memory,
+    requests,
+    wall_over,
+)
 from stage import GPUENV, UV, Stage
-from timing import Contestant, Series
+from timing import Contestant
 
+ENVIRONMENT = "bench"
 _STACK = "torch\ntorchvision\n"
-_DELAYS_S = (0.0, 0.25)
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """Two contestants, gpuenv first; `target` says what it is held to, and whether it held."""
-
-    name: str
-    contestants: tuple[Contestant, Contestant]
-    target: tuple[str, Callable[[Series, Series], bool]]
-    latency_s: float = 0.0
-    heavy: bool = False
-
-    def verdict(self, ours: Series, other: Series) -> str:
-        """Return the target in words, and whether it was met."""
-        words, met = self.target
-        return f"{words}: {'yes' if met(ours, other) else 'NO'}"
+_DELAYS_S = (0.0, 0.05, 0.25)
+_TYPER_APP = """
+import typer
+app = typer.Typer()
+@app.command()
+def one(number: int = 1, word: str = "") -> None: print(number, word)
+@app.command()
+def two(number: int = 1) -> None: print(number)
+app(["one"])
+"""
+_WORDS = ("torch", "is", "slow")
+_NO_CODE = (
+    "RuntimeError: CUDA error: no kernel image is available for execution on the device; "
+    "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
+    "installation."
+)
+_LOG_LINE = "[2026-03-04 10:11:12] epoch {n:5} step {n:9} loss 0.{n:06} lr 3.0e-04 images/s 812.5\n"
+_LOG_END = (
+    'Traceback (most recent call last):\n  File "train.py", line 12, in <module>\n'
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+)
 
 
 def scenarios(stage: Stage, weight_mb: int) -> Iterator[Scenario]:
     """Yield all scenarios; what they need on the stage is made when they are reached."""
-    yield _version(stage)
-    yield _detect(stage)
+    yield from _starts(stage)
+    yield from _entering(stage)
     for warm in (True, False):
         for latency_s in _DELAYS_S:
             yield _plan(stage, latency_s, warm=warm)
-    yield _create(stage, 0)
+    yield _plan_offline(stage)
+    yield _create(stage, "tiny", "create", wall_over(350))
+    yield _create(stage, "scattered", "create of 12,000 files", wall_over(500))
     if weight_mb:
-        yield _create(stage, weight_mb)
+        yield _create(stage, "heavy", f"create cold {weight_mb} MB", wall_over(350))
+    yield from _explain(stage)
+    yield from _doctor(stage)
+    yield from _machines(stage)
+    yield from _many_requirements(stage)
 
 
-def _version(stage: Stage) -> Scenario:
-    environ, cwd = stage.environ("version"), stage.folder("work")
-    return Scenario(
-        "version",
-        (
-            Contestant("gpuenv --version", (*GPUENV, "--version"), environ, cwd),
-            Contestant("python -c pass", (sys.executable, "-c", "pass"), environ, cwd),
-        ),
-        ("under 100 ms", lambda ours, _: ours.median_ms < 100),  # noqa: PLR2004
-    )
+def _starts(stage: Stage) -> Iterator[Scenario]:
+    environ, cwd = stage.environ("starts"), stage.folder("work")
+    bare = Contestant("python -c pass", (sys.executable, "-c", "pass"), environ, cwd)
+    typer_app = Contestant("a typer app", (sys.executable, "-c", _TYPER_APP), environ, cwd)
+
+    def ours(*words: str) -> Contestant:
+        return Contestant(f"gpuenv {' '.join(words)}", (*GPUENV, *words), environ, cwd)
+
+    yield Scenario("version", ours("--version"), bare, (cpu_over(20),))
+    for words in (("--help",), ("list",), ("mirrors", "list"), ("plan", "--help")):
+        yield Scenario(" ".join(words).strip("-"), ours(*words), typer_app, (cpu_over(40),))
+    completing = {
+        **environ,
+        "_GPUENV_COMPLETE": "complete_bash",
+        "COMP_WORDS": "gpuenv pl",
+        "COMP_CWORD": "1",
+    }
+    completion = Contestant("completion", GPUENV, completing, cwd)
+    yield Scenario("completion", completion, typer_app, (cpu_over(40),))
+    for name in ("quick", "slow"):
+        smi = Contestant("nvidia-smi", (str(stage.root / name / "nvidia-smi"),), environ, cwd)
+        detect = Contestant("gpuenv detect", (*GPUENV, "detect"), stage.environ("starts", name), cwd)
+        yield Scenario(f"detect, {name} nvidia-smi", detect, smi, (wall_over(60),))
 
 
-def _detect(stage: Stage) -> Scenario:
-    environ, cwd = stage.environ("detect", "slow"), stage.folder("work")
-    return Scenario(
-        "detect",
-        (
-            Contestant("gpuenv detect", (*GPUENV, "detect"), environ, cwd),
-            Contestant("nvidia-smi", (str(stage.root / "slow" / "nvidia-smi"),), environ, cwd),
-        ),
-        ("within 60 ms", lambda ours, other: ours.median_ms - other.median_ms < 60),  # noqa: PLR2004
-    )
+def _entering(stage: Stage) -> Iterator[Scenario]:
+    environ, cwd = stage.environ("create-ours"), stage.folder("work")
+    _make_environment(stage)
+    typer_app = Contestant("a typer app", (sys.executable, "-c", _TYPER_APP), environ, cwd)
+    run = Contestant("gpuenv run", (*GPUENV, "run", ENVIRONMENT, "--", "true"), environ, cwd)
+    yield Scenario("run", run, Contestant("true", ("/bin/true",), environ, cwd), (wall_over(60),))
+    shell = ("sh", "-c", f'"$@" activate {ENVIRONMENT}; :', "sh", *GPUENV)
+    activate = Contestant("gpuenv activate", shell, environ, cwd)
+    yield Scenario("activate", activate, typer_app, (cpu_over(40),))
+    listed = Contestant("gpuenv list", (*GPUENV, "list"), environ, cwd)
+    yield Scenario("list of one", listed, typer_app, (cpu_over(40),))
+
+
+def _make_environment(stage: Stage) -> None:
+    if not (stage.root / "create-ours" / "data" / "envs" / ENVIRONMENT).exists():
+        subprocess.run(
+            (*GPUENV, "create", ENVIRONMENT, "--yes", "--no-verify"),
+            env=stage.environ("create-ours"), cwd=stage.folder("work"), check=True, capture_output=True,
+        )  # fmt: skip
 
 
 def _plan(stage: Stage, latency_s: float, *, warm: bool) -> Scenario:
-    cwd = stage.folder("work")
+    cwd, ours, theirs = stage.folder("work"), stage.environ("ours"), stage.environ("theirs")
     compile_it = (UV, "pip", "compile", "-", "--torch-backend=auto", "--python", sys.executable, "--quiet")
+    goals: tuple[Goal, ...] = (FASTER,) if latency_s else ()
+    if warm:
+        goals += (cpu_below(250), memory(60))
+    else:
+        goals += (requests(6),)
     return Scenario(
         f"plan {'warm' if warm else 'cold'} {latency_s * 1000:.0f} ms",
-        (
-            Contestant(
-                "gpuenv plan",
-                (*GPUENV, "plan"),
-                stage.environ("ours"),
-                cwd,
-                "",
-                _emptying(stage, "ours", warm),
-            ),
-            Contestant(
-                "uv pip compile",
-                compile_it,
-                stage.environ("theirs"),
-                cwd,
-                _STACK,
-                _emptying(stage, "theirs", warm),
-            ),
+        Contestant("plan", (*GPUENV, "plan"), ours, cwd, "", _emptying(stage, "ours", warm)),
+        Contestant(
+            "uv pip compile", compile_it, theirs, cwd, _STACK, _emptying(stage, "theirs", warm)
         ),
-        _PLAN_TARGETS[warm, bool(latency_s)],
+        goals,
         latency_s,
-    )
+    )  # fmt: skip
 
 
-_PLAN_TARGETS: dict[tuple[bool, bool], tuple[str, Callable[[Series, Series], bool]]] = {
-    (True, False): ("faster than uv", lambda ours, other: ours.median_ms < other.median_ms),
-    (True, True): ("faster than uv", lambda ours, other: ours.median_ms < other.median_ms),
-    (False, False): ("fewer requests", lambda ours, other: ours.most_requests < other.most_requests),
-    (False, True): (
-        "fewer requests, half the time",
-        lambda ours, other: (
-            ours.most_requests < other.most_requests and ours.median_ms <= other.median_ms / 2
-        ),
-    ),
-}
+def _plan_offline(stage: Stage) -> Scenario:
+    argv = (*GPUENV, "plan", "--offline")
+    ours = Contestant("plan --offline", argv, stage.environ("starts"), stage.folder("work"))
+    return Scenario("plan offline", ours, None, (cpu_below(250), memory(60)))
 
 
 def _emptying(stage: Stage, caches: str, warm: bool) -> Callable[[], None]:
     return (lambda: None) if warm else partial(stage.empty, caches)
 
 
-def _create(stage: Stage, weight_mb: int) -> Scenario:
-    cold = bool(weight_mb)
-    ours, bare = ("create-ours", "create-bare") if not cold else ("heavy-ours", "heavy-bare")
+def _create(stage: Stage, torch: str, name: str, goal: Goal) -> Scenario:
+    cold = torch == "heavy"
+    ours, bare = f"{torch}-ours", f"{torch}-bare"
     return Scenario(
-        f"create cold {weight_mb} MB" if cold else "create warm",
-        (
-            Contestant(
-                "gpuenv create",
-                (*GPUENV, "create", "bench", "--yes", "--no-verify"),
-                stage.environ(ours),
-                stage.folder("work"),
-                prepare=partial(stage.empty, ours if cold else f"{ours}/data"),
-            ),
-            Contestant(
-                "the uv commands",
-                ("sh", "-e", str(_script(stage))),
-                stage.environ(bare),
-                stage.folder("bare"),
-                prepare=partial(_clear_bare, stage, bare if cold else "bare/.venv"),
-            ),
+        name,
+        Contestant(
+            "gpuenv create",
+            (*GPUENV, "create", ENVIRONMENT, "--yes", "--no-verify"),
+            stage.environ(ours),
+            stage.folder("work"),
+            prepare=partial(stage.empty, ours if cold else f"{ours}/data"),
         ),
-        ("within 10 %", lambda ours, other: ours.median_ms <= other.median_ms * 1.1),
-        heavy=cold,
+        Contestant(
+            "the uv commands",
+            ("sh", "-e", str(_script(stage))),
+            stage.environ(bare),
+            stage.folder("bare"),
+            prepare=partial(stage.empty, "bare/.venv", bare if cold else "bare/.venv"),
+        ),
+        (goal,),
+        torch=torch,
     )
-
-
-def _clear_bare(stage: Stage, caches: str) -> None:
-    stage.empty("bare/.venv", caches)
 
 
 def _script(stage: Stage) -> Path:
@@ -151,4 +174,82 @@ def _script(stage: Stage) -> Path:
             (*GPUENV, "plan", "--format", "uv", "--output", str(path)),
             env=stage.environ("script"), cwd=stage.folder("work"), check=True, capture_output=True,
         )  # fmt: skip
+    return path
+
+
+def _explain(stage: Stage) -> Iterator[Scenario]:
+    environ, cwd = stage.environ("starts"), stage.folder("work")
+
+    def ours(*words: str) -> Contestant:
+        return Contestant("gpuenv explain", (*GPUENV, "explain", *words), environ, cwd)
+
+    yield Scenario("explain three words", ours(*_WORDS), None, (cpu_below(200),))
+    yield Scenario("explain with a command", ours(_NO_CODE), None, (cpu_below(600),))
+    for size_mb in (1, 10, 100):
+        log = cwd / f"{size_mb}.log"
+        if not log.exists():
+            _write_log(log, size_mb)
+        goals = (memory(150),) if size_mb == 1 else (memory(150), grows(f"explain {size_mb // 10} MB", 10))
+        yield Scenario(f"explain {size_mb} MB", ours(str(log)), None, goals)
+
+
+def _write_log(path: Path, size_mb: int) -> None:
+    lines = (size_mb << 20) // len(_LOG_LINE.format(n=0))
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(_LOG_LINE.format(n=number) for number in range(lines))
+        file.write(_LOG_END)
+
+
+def _doctor(stage: Stage) -> Iterator[Scenario]:
+    _make_environment(stage)
+    argv = (*GPUENV, "doctor", ENVIRONMENT)
+    ours = Contestant(
+        "gpuenv doctor", argv, stage.environ("create-ours"), stage.folder("work"), statuses=(0, 6)
+    )
+    yield Scenario("doctor", ours, None, ())
+
+
+def _machines(stage: Stage) -> Iterator[Scenario]:
+    environ, cwd = stage.environ("starts"), stage.folder("work")
+    for count in (10, 100, 1000):
+        folder = stage.folder(f"machines-{count}")
+        for number, document in enumerate(saved_machines(count)):
+            (folder / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
+        argv = (*GPUENV, "plan", "--machines", str(folder), "--offline")
+        ours = Contestant("plan --machines", argv, environ, cwd, statuses=(0, 3))
+        goals = () if count == 10 else (grows(f"{count // 10} machines", 10),)  # noqa: PLR2004
+        yield Scenario(f"{count} machines", ours, None, goals)
+
+
+def _many_requirements(stage: Stage) -> Iterator[Scenario]:
+    for count in (10, 100, 1000):
+        folder = stage.folder(f"paper-{count}")
+        _write_requirements(folder, count, "torch==1.13.1\ntorchvision==0.14.1\n")
+        argv = (*GPUENV, "plan", "--adapt", str(folder), "--offline")
+        ours = Contestant("plan --adapt", argv, stage.environ("starts"), stage.folder("work"))
+        goals: tuple[Goal, ...] = (cpu_below(1000),) if count == 100 else ()  # noqa: PLR2004
+        goals += () if count == 10 else (grows(f"adapt {count // 10}", 10),)  # noqa: PLR2004
+        yield Scenario(f"adapt {count}", ours, None, goals)
+    for count in (10, 100, 1000, 5000):
+        file = _write_requirements(stage.folder(f"required-{count}"), count, "torch\n")
+        ours = Contestant(
+            "plan -r", (*GPUENV, "plan", "-r", str(file)), stage.environ("ours"), stage.folder("work")
+        )
+        compile_it = (
+            "pip",
+            "compile",
+            str(file),
+            "--torch-backend=auto",
+            "--python",
+            sys.executable,
+            "--quiet",
+        )
+        theirs = Contestant("uv", (UV, *compile_it), stage.environ("theirs"), stage.folder("work"))
+        yield Scenario(f"{count} requirements", ours, theirs, ())
+
+
+def _write_requirements(folder: Path, count: int, stack: str) -> Path:
+    path = folder / "requirements.txt"
+    lines = "".join(f"bulk-{number:04}==1.0.0\n" for number in range(count))
+    path.write_text(stack + lines, encoding="utf-8")
     return path

@@ -21,6 +21,8 @@ from gpuenv.model.wheel import PLATFORMS, TorchBuild
 from gpuenv.planning.load_knowledge import load_knowledge
 
 STACK = ("torch", "torchvision", "torchaudio")
+_SCATTERED = 12_000  # files in a torch wheel
+_BULK = 5000  # projects of one small release each
 _RELEASES = 40  # of each dependency; the real ones have about as many
 _PLAIN = ("filelock", "typing-extensions", "setuptools", "sympy", "networkx", "jinja2", "fsspec")
 _NVIDIA = (
@@ -50,14 +52,14 @@ class File:
 
 
 class Shelf:
-    """All pages and files by path; where `weighs` is set, wheels of torch have `weight_mb`."""
+    """All pages and files by path; `torch`: whether its wheels are tiny, heavy (`weight_mb`) or scattered."""
 
     def __init__(self, weight_mb: int = 0) -> None:
         self.weight_mb = weight_mb
-        self.weighs = False
+        self.torch = "tiny"
         self._pages: dict[str, list[File]] = defaultdict(list)
         self._files: dict[str, File] = {}
-        for page, file in (*_stack_files(), *_dependencies()):
+        for page, file in (*_stack_files(), *_dependencies(), *_bulk()):
             self._pages[page].append(file)
             self._files[file.path.replace("%2B", "+")] = file
 
@@ -73,15 +75,17 @@ class Shelf:
             file = self._files.get(path.removesuffix(".metadata"))
             return file.metadata.encode() if file else None
         file = self._files.get(path)
-        return _wheel(file, self._weight(file)) if file else None
+        return self._content(file) if file else None
 
-    def _weight(self, file: File) -> int:
-        return self.weight_mb if self.weighs and file.filename.startswith("torch-") else 0
+    def _content(self, file: File) -> bytes:
+        if not file.filename.startswith("torch-") or self.torch == "tiny":
+            return _wheel(file)
+        return _wheel(file, self.weight_mb) if self.torch == "heavy" else _wheel(file, members=_SCATTERED)
 
 
 @cache
-def _wheel(file: File, weight_mb: int) -> bytes:
-    return make_wheel(file.filename, file.metadata, weight_mb)
+def _wheel(file: File, weight_mb: int = 0, members: int = 0) -> bytes:
+    return make_wheel(file.filename, file.metadata, weight_mb, members)
 
 
 @cache
@@ -99,7 +103,7 @@ def _render_html(project: str, files: Iterable[File]) -> str:
 
 
 def _fragment(file: File) -> str:
-    # the wheel of torch may be weighed down, which would change its hash
+    # the wheels of torch are one of three, which would change their hash
     return "" if file.filename.startswith("torch-") else f"#sha256={_sha256(file)}"
 
 
@@ -114,7 +118,7 @@ def _render_json(project: str, files: Iterable[File]) -> str:
             "url": file.path,
             "hashes": {} if file.filename.startswith("torch-") else {"sha256": _sha256(file)},
             "requires-python": file.requires_python,
-            "size": len(_wheel(file, 0)),
+            "size": len(_wheel(file)),
             "yanked": False,
             "core-metadata": True,
         }
@@ -124,7 +128,7 @@ def _render_json(project: str, files: Iterable[File]) -> str:
 
 
 def _sha256(file: File) -> str:
-    return hashlib.sha256(_wheel(file, 0)).hexdigest()
+    return hashlib.sha256(_wheel(file)).hexdigest()
 
 
 def _stack_files() -> Iterable[tuple[str, File]]:
@@ -181,6 +185,13 @@ def _dependencies() -> Iterable[tuple[str, File]]:
             yield f"/simple/{project}/", file
             for folder in folders:
                 yield f"/whl/{folder}{project}/", file
+
+
+def _bulk() -> Iterable[tuple[str, File]]:
+    for number in range(_BULK):
+        filename = f"bulk_{number:04}-1.0.0-py3-none-any.whl"
+        file = File(filename, f"/packages/{filename}", (), ">=3.8")
+        yield f"/simple/bulk-{number:04}/", file
 
 
 def _variants() -> tuple[str, ...]:

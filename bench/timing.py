@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
-import time
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,64 +21,92 @@ class Contestant:
     cwd: Path
     stdin: str = ""
     prepare: Callable[[], None] = lambda: None
+    statuses: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run took: wall and CPU time (its children's too), and the memory of its largest process."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    requests: int
 
 
 @dataclass(frozen=True)
 class Series:
-    """What the runs of one contestant took (seconds), and how many requests each made."""
+    """The runs of one contestant."""
 
     name: str
-    seconds: tuple[float, ...]
-    requests: tuple[int, ...]
+    runs: tuple[Run, ...]
 
     @property
-    def median_ms(self) -> float:
+    def wall_ms(self) -> float:
         """The median, in milliseconds."""
-        return statistics.median(self.seconds) * 1000
+        return statistics.median(run.wall_s for run in self.runs) * 1000
 
     @property
-    def spread_ms(self) -> tuple[float, float]:
-        """The fastest and the slowest run, in milliseconds."""
-        return min(self.seconds) * 1000, max(self.seconds) * 1000
+    def cpu_ms(self) -> float:
+        """The median, in milliseconds."""
+        return statistics.median(run.cpu_s for run in self.runs) * 1000
+
+    @property
+    def peak_mb(self) -> float:
+        """The most memory that one process of any run had, in megabytes."""
+        return max(run.peak_mb for run in self.runs)
 
     @property
     def most_requests(self) -> int:
         """The most requests that one run made."""
-        return max(self.requests)
+        return max(run.requests for run in self.runs)
+
+
+class Runner:
+    """Runs contestants from a process of its own (runner.py); `stop` ends it."""
+
+    def __init__(self, folder: Path) -> None:
+        argv = (sys.executable, "-I", str(Path(__file__).with_name("runner.py")))
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._stdin = folder / "stdin"
+
+    def run(self, contestant: Contestant, requested: list[str]) -> Run:
+        """Run a contestant, whose requests go to `requested`; raise SystemExit where it fails."""
+        self._stdin.write_text(contestant.stdin, encoding="utf-8")
+        asked = {
+            "argv": contestant.argv,
+            "environ": dict(contestant.environ),
+            "cwd": str(contestant.cwd),
+            "stdin": str(self._stdin),
+        }
+        if self._process.stdin is None or self._process.stdout is None:
+            raise TypeError("the runner has no pipes")
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        if answer["status"] not in contestant.statuses:
+            raise SystemExit(f"{contestant.name} ended with {answer['status']}:\n{answer['stderr']}")
+        return Run(answer["wall_s"], answer["cpu_s"], answer["peak_mb"], len(requested))
+
+    def stop(self) -> None:
+        """Let the process end."""
+        self._process.communicate()
 
 
 def time_side_by_side(
-    contestants: tuple[Contestant, ...], rounds: int, requested: list[str], forget: Callable[[], None]
+    runner: Runner,
+    contestants: tuple[Contestant, ...],
+    rounds: int,
+    requested: list[str],
+    forget: Callable[[], None],
 ) -> tuple[Series, ...]:
     """Run all contestants in turn, `rounds` times after one round that does not count."""
-    took: list[list[float]] = [[] for _ in contestants]
-    requests: list[list[int]] = [[] for _ in contestants]
+    runs: list[list[Run]] = [[] for _ in contestants]
     for number in range(rounds + 1):
         for position, contestant in enumerate(contestants):
             contestant.prepare()
             forget()
-            seconds = _run(contestant)
+            run = runner.run(contestant, requested)
             if number:
-                took[position].append(seconds)
-                requests[position].append(len(requested))
-    return tuple(
-        Series(contestant.name, tuple(took[offset]), tuple(requests[offset]))
-        for offset, contestant in enumerate(contestants)
-    )
-
-
-def _run(contestant: Contestant) -> float:
-    started = time.perf_counter()
-    done = subprocess.run(
-        contestant.argv,
-        input=contestant.stdin,
-        env=dict(contestant.environ),
-        cwd=contestant.cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    seconds = time.perf_counter() - started
-    if done.returncode:
-        raise SystemExit(f"{contestant.name} ended with {done.returncode}:\n{done.stderr[-3000:]}")
-    return seconds
+                runs[position].append(run)
+    return tuple(Series(item.name, tuple(of)) for item, of in zip(contestants, runs, strict=True))
