@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from packaging.version import Version
 
-from gpuenv.matrix.page.runs_on import drivers_for, generations_for
+from gpuenv.matrix.inspect_wheel import drivers_for, generations_for
 from gpuenv.model.capability import parse_architecture
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
+from gpuenv.signatures.catalogue import checked_choice
 
 ChangeKind = Literal["removed", "changed", "deprecated", "added"]
 CodeLanguage = Literal["python", "c++", "shell"]
@@ -66,11 +67,11 @@ def parse_api_change(row: Mapping[str, Any]) -> ApiChange:
             id=str(row["id"]),
             project=str(row["project"]),
             version=Version(row["version"]),
-            kind=_one_of(row["kind"], KINDS),
+            kind=checked_choice(row["kind"], KINDS),
             often=bool(row["often"]),
             regex=None if row["pattern"] is None else str(row["pattern"]),
             needs=tuple(tuple(word.strip() for word in way) for way in row["needs"]),
-            languages=tuple(_one_of(language, CODE_LANGUAGES) for language in row["languages"]),
+            languages=tuple(checked_choice(language, CODE_LANGUAGES) for language in row["languages"]),
             texts=(("en", str(row["text_en"])), ("zh", str(row["text_zh"]))),
             source=str(row["source"]),
         )
@@ -81,9 +82,3 @@ def parse_api_change(row: Mapping[str, Any]) -> ApiChange:
 def parse_api_changes(rows: Iterable[Mapping[str, Any]]) -> tuple[ApiChange, ...]:
     """Parse the rows of api-changes.json; raise ValueError."""
     return tuple(parse_api_change(row) for row in rows)
-
-
-def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
-    if value not in allowed:
-        raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(allowed)))
-    return value

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpuenv.knowledge.records import Row, as_capability, as_version, from_row, or_none
+from gpuenv.knowledge.version_ranges import named_versions
 from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
@@ -77,7 +77,7 @@ class BoundProject:
 
     def least_counts(self, wanted: SpecifierSet) -> bool:
         """Whether `least` holds for what is asked for: not where others are pinned (`<2`, `==1.0.9`)."""
-        tried = (*_named(wanted), *_named(self.least_for), _NEWEST)
+        tried = (*named_versions(wanted), *named_versions(self.least_for), _NEWEST)
         return any((wanted & self.least_for).contains(version, prereleases=True) for version in tried)
 
 
@@ -160,13 +160,6 @@ class Ecosystem:
     def _abis(self) -> tuple[tuple[SpecifierSet, tuple[str, ...], bool], ...]:
         rows = self._of("abi")
         return tuple((SpecifierSet(row["torch"]), tuple(row["variants"]), row["cxx11"]) for row in rows)
-
-
-def _named(specifier: SpecifierSet) -> Iterator[Version]:
-    """Yield the versions that stand in a specifier; what follows `===` need be none."""
-    for item in specifier:
-        with suppress(InvalidVersion):
-            yield Version(item.version.removesuffix(".*"))
 
 
 def minor_of(torch: Version) -> Minor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 from packaging.specifiers import SpecifierSet
@@ -36,13 +37,16 @@ def turning_points(*specifiers: SpecifierSet) -> frozenset[Version]:
     """The versions that are named, their neighbours, and the ends."""
     points = {_OLDEST, _NEWEST}
     for specifier in specifiers:
-        for item in specifier:
-            try:
-                named = Version(item.version.removesuffix(".*"))
-            except InvalidVersion:  # what follows `===` need be none
-                continue
+        for named in named_versions(specifier):
             points |= {named, *_neighbours(named.release)}
     return frozenset(points)
+
+
+def named_versions(specifier: SpecifierSet) -> Iterator[Version]:
+    """Yield the versions that a specifier names; what follows `===` need not be one."""
+    for item in specifier:
+        with suppress(InvalidVersion):
+            yield Version(item.version.removesuffix(".*"))
 
 
 def _neighbours(release: tuple[int, ...]) -> Iterator[Version]:

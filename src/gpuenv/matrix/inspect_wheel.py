@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
@@ -13,14 +14,17 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import file_name
 from gpuenv.indexes.urls import is_remote, local_path
-from gpuenv.matrix.page.runs_on import SupportedGeneration, drivers_for, generations_for
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
 from gpuenv.matrix.read_wheel import parse_wheel_name, read_wheel
 from gpuenv.matrix_checks.refresh_targets import PROJECTS
+from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
-from gpuenv.model.wheel import WheelFile
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import TorchBuild, WheelFile
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.pages.listings import choose_sources
-from gpuenv.resolution.gpu_coverage import DriverNeed
+from gpuenv.resolution.gpu_coverage import Coverage, DriverNeed, cover, driver_need
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.metadata import WheelFacts
@@ -131,3 +135,66 @@ def _unreadable(location: str, problem: WheelProblem) -> GpuenvError:
             fixes=(Fix(tr("download the wheel and inspect the file")),),
         )
     return UsageError(message, code=f"wheel-{problem.fault}")
+
+
+Through = Literal["machine code", "ptx"]
+
+_THROUGH: Mapping[Coverage, Through] = {"native": "machine code", "ptx": "ptx"}
+
+
+@dataclass(frozen=True, slots=True)
+class SupportedGeneration:
+    """GPUs that a build runs on: through its machine code, or through PTX that the driver compiles."""
+
+    architecture: str
+    capabilities: tuple[ComputeCapability, ...]
+    through: Through
+    names: tuple[str, ...]
+
+
+def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[SupportedGeneration, ...]:
+    """Return the generations of GPUs that a wheel runs on, oldest first."""
+    if facts.variant is None or facts.variant.cuda is None:
+        return ()
+    build = _build(facts, facts.variant)
+    fields: dict[tuple[str, Through], list[ComputeCapability]] = {}
+    for capability, support in sorted(knowledge.generations.items()):
+        through = _THROUGH.get(cover(build, capability, knowledge))
+        if through:
+            fields.setdefault((support.name, through), []).append(capability)
+    return tuple(
+        SupportedGeneration(
+            name,
+            tuple(capabilities),
+            through,
+            tuple(gpu for capability in capabilities for gpu in knowledge.names_of(capability)),
+        )
+        for (name, through), capabilities in fields.items()
+    )
+
+
+def drivers_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[DriverNeed, ...]:
+    """Return the drivers that a wheel needs: a Linux wheel runs under WSL2 too, where Windows' count."""
+    cuda = facts.variant.cuda if facts.variant else None
+    if cuda is None:
+        return ()
+    systems: tuple[DriverOs, ...] = ("windows",) if facts.platform == "win-64" else ("linux", "windows")
+    needs = (driver_need(cuda, system, knowledge) for system in systems)
+    return tuple(need for need in needs if need)
+
+
+def _build(facts: WheelFacts, variant: Variant) -> TorchBuild:
+    """Return the wheel as a row of torch.json would have it; an unknown platform is the most common one."""
+    return TorchBuild(
+        torch=facts.version,
+        variant=variant,
+        cuda=variant.cuda,
+        platform=facts.platform or "linux-64",
+        index="pytorch",
+        pythons=facts.pythons,
+        architectures=facts.architectures,
+        cudnn=facts.cudnn,
+        tags=facts.tags,
+        source=facts.filename,
+        evidence="wheel",
+    )

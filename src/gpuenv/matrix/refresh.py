@@ -17,7 +17,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
 from gpuenv.matrix.companion_pairs import pair_rows, torches_to_pair, with_companions
 from gpuenv.matrix.dependency_rows import build_row
-from gpuenv.matrix.read_wheels import WheelAnswer, reading
+from gpuenv.matrix.read_wheel import WheelAnswer, reading
 from gpuenv.matrix.refresh_dependencies import read_dependencies
 from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
 from gpuenv.matrix_checks.keys import Row

@@ -109,5 +109,13 @@ def row_key(table: str, row: Mapping[str, Any]) -> str:
     return " ".join(_text(row[field]) for field in fields if field in row or field not in _OPTIONAL)
 
 
+def known_key(table: str, row: Any) -> str | None:
+    """Name a row as `row_key` does; None for anything that cannot be named."""
+    try:
+        return row_key(table, row) if isinstance(row, Mapping) else None
+    except (KeyError, TypeError):
+        return None
+
+
 def _text(value: Any) -> str:
     return "/".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.schema.tables import FIELDS
-from gpuenv.matrix_checks.keys import MatrixFault, Row, row_key
+from gpuenv.matrix_checks.keys import MatrixFault, Row, known_key, row_key
 
 Tables = Mapping[str, Sequence[Row]]
 
@@ -73,17 +73,10 @@ def vanished(before: Tables, now: Tables, location: str) -> Iterator[MatrixFault
     of the copy that can't be told from others.
     """
     for table, rows in before.items():
-        kept = {_key(table, row) for row in now.get(table, ())}
+        kept = {known_key(table, row) for row in now.get(table, ())}
         for number, row in enumerate(rows, start=1):
-            key = _key(table, row)
+            key = known_key(table, row)
             if key is None:
                 raise ValueError(tr("row {number} of {table}.json is invalid", number=number, table=table))
             if key not in kept:
                 yield MatrixFault(table, key, tr("has vanished: `{place}` has it", place=location))
-
-
-def _key(table: str, row: Any) -> str | None:
-    try:
-        return row_key(table, row) if isinstance(row, Mapping) else None
-    except (KeyError, TypeError):
-        return None

@@ -18,7 +18,7 @@ from gpuenv.matrix_checks import (  # noqa: F401 - each registers its comparison
     mirrors,
     published_files,
 )
-from gpuenv.matrix_checks.keys import CROSS_CHECKS, MatrixFault, Row, row_key
+from gpuenv.matrix_checks.keys import CROSS_CHECKS, MatrixFault, Row, known_key, row_key
 
 __all__ = ["MatrixFault", "check_matrices", "sound_rows"]
 
@@ -77,14 +77,7 @@ def _check_row(table: str, row: Any) -> Iterator[str]:
 
 
 def _key(table: str, row: Any, position: int) -> str:
-    try:
-        return row_key(table, row) if isinstance(row, Mapping) else _nth(position)
-    except (KeyError, TypeError):
-        return _nth(position)
-
-
-def _nth(position: int) -> str:
-    return tr("row {number}", number=position + 1)
+    return known_key(table, row) or tr("row {number}", number=position + 1)
 
 
 def _check_duplicates(table: str, rows: Iterable[Row]) -> Iterator[MatrixFault]:

@@ -6,22 +6,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from packaging.specifiers import SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from gpuenv.knowledge.version_ranges import named_versions
 from gpuenv.resolution.candidate import release_of
 
 
-def named_versions(specifier: SpecifierSet) -> list[Version]:
-    """Return the releases that a specifier names; what follows `===` need be none."""
-    versions = (_parse(item.version.removesuffix(".*")) for item in specifier)
-    return [release_of(version) for version in versions if version]
-
-
-def _parse(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
+def named_releases(specifier: SpecifierSet) -> list[Version]:
+    """Return the releases that a specifier names."""
+    return [release_of(version) for version in named_versions(specifier)]
 
 
 def distance(version: Version, anchors: Iterable[Version], known: Sequence[Version]) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.version_ranges import named_versions
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
@@ -140,15 +141,8 @@ def admits(specifier: SpecifierSet, version: Version) -> bool:
     """Whether `version` fits; pre-releases only where the specifier names one."""
     if not specifier:
         return not version.is_prerelease
-    named = any(_is_prerelease(item.version) for item in specifier)
-    return (named or not version.is_prerelease) and specifier.contains(version, prereleases=True)
-
-
-def _is_prerelease(text: str) -> bool:
-    try:
-        return Version(text).is_prerelease
-    except InvalidVersion:  # `2.7.*`, and anything after `===`
-        return False
+    allowed = any(named.is_prerelease for named in named_versions(specifier))
+    return (allowed or not version.is_prerelease) and specifier.contains(version, prereleases=True)
 
 
 def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:

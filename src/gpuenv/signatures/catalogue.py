@@ -81,7 +81,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
     try:
         return Signature(
             id=str(row["id"]),
-            kind=_one_of(row["class"], CLASSES),
+            kind=checked_choice(row["class"], CLASSES),
             case_of=row["case_of"],
             priority=int(row["priority"]),
             patterns=tuple(_pattern(item) for item in row["patterns"]),
@@ -90,7 +90,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             cause=str(row[f"cause_{language}"]),
             fix=str(row[f"fix_{language}"]),
             detail=row[f"detail_{language}"],
-            replan=_one_of(row["replan"], REPLANS),
+            replan=checked_choice(row["replan"], REPLANS),
             wants=tuple(map(str, row["wants"])),
             checks=tuple(map(str, row["checks"])),
             source=str(row["source"]),
@@ -111,7 +111,8 @@ def _way(words: Iterable[str]) -> Way:
     return Way(whole, parts, tuple(word.strip() for word in each))
 
 
-def _one_of(value: Any, allowed: tuple[Any, ...]) -> Any:
+def checked_choice(value: Any, allowed: tuple[Any, ...]) -> Any:
+    """Return a value that is one of those allowed; raise ValueError for any other."""
     if value not in allowed:
         raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(allowed)))
     return value

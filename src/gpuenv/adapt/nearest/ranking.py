@@ -21,7 +21,7 @@ from gpuenv.adapt.nearest.resolves_to import resolves_to
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Solution
-from gpuenv.resolution.release_distance import distance, named_versions
+from gpuenv.resolution.release_distance import distance, named_releases
 from gpuenv.resolution.request import COMPANIONS, admits
 from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import companion, torch_bound
@@ -164,7 +164,7 @@ def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> in
     """Return how many releases away what is asked for lies; 0 for one that is asked for."""
     if not wanted or admits(wanted, release):
         return 0
-    anchors = [version for version in known if admits(wanted, version)] or named_versions(wanted)
+    anchors = [version for version in known if admits(wanted, version)] or named_releases(wanted)
     return max(1, distance(release, anchors, sorted({*known, *anchors})))
 
 
@@ -174,7 +174,7 @@ def _of_python(python: PythonOffer, wanted: SpecifierSet | None) -> tuple[int, i
         return 0, 0
     offers = [PythonOffer(f"3.{minor}") for minor in range(_MINORS)]
     anchors = [offer.minor for offer in offers if admitted((offer,), wanted)]
-    anchors = anchors or [(version.major, version.minor) for version in named_versions(wanted)]
+    anchors = anchors or [(version.major, version.minor) for version in named_releases(wanted)]
     major, minor = python.minor
     far = min((abs((major - other[0]) * _MINORS + minor - other[1]) for other in anchors), default=1)
     return max(1, far), -minor

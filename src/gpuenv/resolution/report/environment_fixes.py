@@ -12,7 +12,7 @@ from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules import driver
 from gpuenv.resolution.rules.bundled_libraries import UNKNOWN_GENERATION, LibraryFailure
-from gpuenv.resolution.rules.platform_tags import needed_glibc
+from gpuenv.resolution.rules.platform_tags import needed_glibc, parse_glibc
 from gpuenv.resolution.target import Target, driver_os
 
 
@@ -31,7 +31,7 @@ def newer_glibc(question: ResolutionInput, decision: Decision) -> Fix | None:
     solutions = decide(with_any_glibc(question)).choices
     if not solutions:
         return None
-    needed = min((glibc_of(solution) for solution in solutions), key=_numbers)
+    needed = min((glibc_of(solution) for solution in solutions), key=parse_glibc)
     text = (
         tr("use a system with glibc {needed} or newer, such as a newer container image", needed=needed)
         if needed
@@ -68,11 +68,7 @@ def with_any_glibc(question: ResolutionInput) -> ResolutionInput:
 
 def glibc_of(solution: Solution) -> str:
     """Return the least glibc, MAJOR.MINOR, that all files of a choice run with; empty where no tag tells."""
-    return max((needed_glibc((item,)) or "" for item in solution.files), key=_numbers)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split("."))) if version else ()
+    return max((needed_glibc((item,)) or "" for item in solution.files), key=parse_glibc)
 
 
 def another_index(question: ResolutionInput, decision: Decision) -> Fix | None:

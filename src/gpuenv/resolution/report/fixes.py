@@ -12,7 +12,7 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Decision, Solution
-from gpuenv.resolution.release_distance import distance, named_versions
+from gpuenv.resolution.release_distance import distance, named_releases
 from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
 from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
 from gpuenv.resolution.report.workarounds import apply_workaround
@@ -162,13 +162,13 @@ def nearest(question: ResolutionInput, solutions: Sequence[Solution]) -> Solutio
     known = sorted({candidate.torch for candidate in question.candidates})
     wanted = [version for version in known if question.request.admits("torch", version)]
     anchors = wanted if question.request.specifier("torch") else []
-    anchors = anchors or named_versions(question.request.specifier("torch"))
+    anchors = anchors or named_releases(question.request.specifier("torch"))
     return min(solutions, key=lambda solution: distance(solution.candidate.torch, anchors, known))
 
 
 def _first_release_with_code(question: ResolutionInput, decision: Decision) -> Version | None:
     """Return the first release with code for the GPUs, where those asked for are too old to have any."""
-    anchors = named_versions(question.request.specifier("torch"))
+    anchors = named_releases(question.request.specifier("torch"))
     if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
         return None
     request = question.request

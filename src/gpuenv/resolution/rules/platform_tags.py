@@ -102,11 +102,12 @@ def _fits_system(tag: str, system: System) -> bool:
         return system.libc != "musl" or tag == "any"
     if system.libc == "musl":
         return False
-    return system.libc_version is None or _parse_glibc(system.libc_version) >= needed
+    return system.libc_version is None or parse_glibc(system.libc_version) >= needed
 
 
-def _parse_glibc(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2])
+def parse_glibc(text: str) -> tuple[int, ...]:
+    """Return MAJOR and MINOR, which order versions; nothing for an empty text."""
+    return tuple(map(int, text.split(".")[:2])) if text else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ class PlatformFailure(Failure):
         facts = {"builds": range_of_releases(failure.torch for failure in alike), "there": self.subject}
         if self.kind == "system":
             return tr("{builds} have no file that runs with {there}", **facts)
-        needed = min((failure.glibc for failure in alike), key=_parse_glibc)
+        needed = min((failure.glibc for failure in alike), key=parse_glibc)
         template = N_("{builds} need at least glibc {needed}; {place} has {there}")
         return tr(template, needed=needed, place=self.place, **facts)
 

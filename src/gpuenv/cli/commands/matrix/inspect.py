@@ -9,8 +9,7 @@ from typing import Any
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.i18n.messages import tr
-from gpuenv.matrix.inspect_wheel import Inspection, inspect_wheel
-from gpuenv.matrix.page.runs_on import SupportedGeneration
+from gpuenv.matrix.inspect_wheel import Inspection, SupportedGeneration, inspect_wheel
 from gpuenv.resolution.gpu_coverage import DriverNeed
 
 _MOST_NAMES = 6
