@@ -18,7 +18,7 @@ from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes
 from gpuenv.adapt.nearest.version_moves import Moves
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
@@ -35,6 +35,7 @@ from gpuenv.resolution.rules.python import full_version
 
 BY_UV = "uv pip compile"
 NOT_CHECKED = "not-checked"
+_BUILT = "built-from-source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +173,8 @@ def resolvable(stack: Stack) -> Iterator[Requirement]:
 
 def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
     """Return the projects that only conda is asked for, by conda's names."""
-    return frozenset(
-        project
-        for project, lines in wishes.lines.items()
-        if lines and all(line.notation == "conda" for line in lines)
-    )
+    notations = ((name, {line.notation for line in lines}) for name, lines in wishes.lines.items())
+    return frozenset(name for name, named in notations if named == {"conda"})
 
 
 def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
@@ -204,38 +202,26 @@ def _adapted(stack: Stack, settled: Settlement, *, pinned: bool) -> Adapted:
     for upgrade in settled.moved:
         because = Because(why_of(upgrade, stack), BY_UV)
         changes = moved_changes(upgrade.project, upgrade.new, because, stack.wishes, changes)
-        question = question.with_request(
-            question.request.with_requirement(f"{upgrade.project}=={upgrade.new}")
-        )
-    foreign = set(settled.absent) & foreign_to_pypi(stack.wishes)
-    gone = set(settled.absent) - foreign
-    warnings: list[PlanWarning] = []
-    if foreign:
-        text = tr(
-            "{packages}: conda packages, unchanged and not checked", packages=", ".join(sorted(foreign))
-        )
-        warnings.append(PlanWarning(NOT_CHECKED, text))
+        request = question.request.with_requirement(f"{upgrade.project}=={upgrade.new}")
+        question = question.with_request(request)
     for name in settled.absent:
         question = question.with_request(question.request.without_project(name))
-    if gone and _has_own_index(stack.wishes):
-        text = tr(
-            "{packages}: not on the index that was read; left unchanged", packages=", ".join(sorted(gone))
-        )
-        warnings.append(PlanWarning(NOT_CHECKED, text))
-        gone = set()
-    for name in sorted(gone):
+    foreign = set(settled.absent) & foreign_to_pypi(stack.wishes)
+    gone = set(settled.absent) - foreign
+    unlisted = gone if _has_own_index(stack.wishes) else set()
+    for name in sorted(gone - unlisted):
         because = Because(tr("the index that was read has no {package}", package=name), BY_UV)
         changes = removed_changes(name, because, stack.wishes, changes)
-    if settled.built:
-        text = tr(
-            "{packages}: built during installation because there are no wheels",
-            packages=", ".join(settled.built),
-        )
-        warnings.append(PlanWarning("built-from-source", text))
+    notes = (
+        (NOT_CHECKED, N_("{packages}: conda packages, unchanged and not checked"), sorted(foreign)),
+        (NOT_CHECKED, N_("{packages}: not on the index that was read; left unchanged"), sorted(unlisted)),
+        (_BUILT, N_("{packages}: built during installation because there are no wheels"), settled.built),
+    )
+    texts = ((code, tr(text, packages=", ".join(names))) for code, text, names in notes if names)
+    warnings = [PlanWarning(code, text) for code, text in texts]
     if settled.unbuilt:
-        reason = tr(
-            "{packages}: could not be built to read their metadata", packages=", ".join(settled.unbuilt)
-        )
+        packages = ", ".join(settled.unbuilt)
+        reason = tr("{packages}: could not be built to read their metadata", packages=packages)
         warnings.append(_not_checked(reason))
     plan = stack.assemble(question, packages_of(settled.resolved))
     if pinned:
@@ -247,20 +233,14 @@ def _exactly(plan: Plan) -> Plan:
     """Return the plan with all that was resolved named exactly: an installer knows nothing of the day."""
     others = plan.packages[len(plan.pins) :]
     named = {canonicalize_name(package.name) for package in others}
-    kept = (
-        requirement
-        for requirement in plan.requirements
-        if canonicalize_name(Requirement(requirement).name) not in named
-    )
+    kept = (text for text in plan.requirements if canonicalize_name(Requirement(text).name) not in named)
     return replace(plan, requirements=(*kept, *(f"{package.name}=={package.version}" for package in others)))
 
 
 def _has_own_index(wishes: Wishes) -> bool:
     """Whether the files name an index that may have what the others lack."""
-    named = (
-        line.requirement or line.text for line in wishes.lines.get("index", ()) if line.notation != "conda"
-    )
-    return any(not is_page_of_torch(address) for address in named)
+    lines = (line for line in wishes.lines.get("index", ()) if line.notation != "conda")
+    return any(not is_page_of_torch(line.requirement or line.text) for line in lines)
 
 
 def why_of(moved: PackageUpgrade, stack: Stack) -> str:

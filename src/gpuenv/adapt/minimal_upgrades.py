@@ -119,9 +119,8 @@ class _Search:
     # what is wanted
 
     def _there(self) -> Iterator[Requirement]:
-        return (
-            requirement for requirement in self.wanted if _name(requirement) not in self.absent | self.unbuilt
-        )
+        gone = self.absent | self.unbuilt
+        return (requirement for requirement in self.wanted if _name(requirement) not in gone)
 
     def _names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(_name(requirement) for requirement in self._there()))
@@ -142,9 +141,7 @@ class _Search:
         self, instead: dict[str, str], preferred: tuple[str, ...] = (), *, lowest: bool = False
     ) -> Resolved | Unresolvable:
         """Resolve with the specifiers of some projects replaced."""
-        lines = dict.fromkeys(
-            _with(requirement, instead.get(_name(requirement))) for requirement in self._there()
-        )
+        lines = dict.fromkeys(_with(item, instead.get(_name(item))) for item in self._there())
         wheels = tuple(name for name in self._names() if name not in self.built)
         return self.compile_(Ask(tuple(lines), wheels, preferred, lowest))
 
@@ -215,10 +212,9 @@ class _Search:
         return news
 
     def _moved(self, versions: dict[str, Version]) -> list[str]:
+        names = [name for name in self._names() if name in versions]
         return [
-            name
-            for name in self._names()
-            if name in versions and not self._specifier(name).contains(versions[name], prereleases=True)
+            name for name in names if not self._specifier(name).contains(versions[name], prereleases=True)
         ]
 
     def _least(self, chosen: dict[str, Version]) -> Settlement | Unresolvable:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from gpuenv.adapt.model import FileKind
 
-_REQUIREMENTS = ("requirements.txt",)
 _ENVIRONMENTS = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "env.yml", "env.yaml")
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
 _OTHERS = (
@@ -36,7 +35,7 @@ def kind_of(path: Path) -> FileKind:
 
 def candidates(folder: Path) -> tuple[tuple[Path, ...], ...]:
     """Return the files that may say what to install, the likeliest first; those that go together in one."""
-    single = [folder / name for name in (*_REQUIREMENTS, *_ENVIRONMENTS)]
+    single = [folder / name for name in ("requirements.txt", *_ENVIRONMENTS)]
     others = [path for pattern in _OTHERS for path in sorted(folder.glob(pattern))][:_MOST]
     project = project_files(folder)
     results = [(path,) for path in single if path.is_file()]
@@ -51,9 +50,6 @@ def project_files(folder: Path) -> tuple[Path, ...]:
 
 def readmes(folder: Path) -> tuple[Path, ...]:
     """Return the files that tell people how to install, the README first."""
-    named = [
-        path
-        for path in sorted(folder.iterdir())
-        if path.stem.lower().startswith(_READMES) and path.suffix.lower() in _TEXTS and path.is_file()
-    ]
+    texts = (path for path in sorted(folder.iterdir()) if path.suffix.lower() in _TEXTS)
+    named = (path for path in texts if path.stem.lower().startswith(_READMES) and path.is_file())
     return tuple(sorted(named, key=lambda path: (not path.stem.lower().startswith("readme"), len(path.name))))

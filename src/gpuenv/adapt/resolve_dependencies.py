@@ -83,11 +83,8 @@ class Resolver:
     def _floors(self) -> tuple[str, ...]:
         """Keep what only a workaround names (`setuptools<70`) from becoming its first release of all."""
         names = {canonicalize_name(Requirement(text).name) for text in self.base.constraints}
-        return tuple(
-            f"{file.name}>={file.version}"
-            for file in self._last.files
-            if canonicalize_name(file.name) in names
-        )
+        files = (file for file in self._last.files if canonicalize_name(file.name) in names)
+        return tuple(f"{file.name}>={file.version}" for file in files)
 
     def _run(self, question: CompileInput, preferred: tuple[str, ...]) -> Resolved | Unresolvable:
         self.runs += 1

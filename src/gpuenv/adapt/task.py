@@ -61,10 +61,8 @@ def begin(
 
 def torch_is_condas(project: Project) -> bool:
     """Whether a file asks conda for torch."""
-    return any(
-        declared.project == "torch" and declared.notation == "conda" and not declared.hint
-        for declared in project.declared
-    )
+    lines = (line for line in project.declared if line.project == "torch" and not line.hint)
+    return any(line.notation == "conda" for line in lines)
 
 
 def _channels(project: Project, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
@@ -73,9 +71,6 @@ def _channels(project: Project, options: PlanOptions, manager: str, chosen: str)
         return ()
     if chosen != WHEELS or options.channel != AUTO:
         return () if chosen == WHEELS else (chosen,)
-    named = (
-        declared.requirement
-        for declared in project.declared
-        if declared.project == "index" and declared.notation == "conda"
-    )
+    lines = (line for line in project.declared if line.project == "index" and line.notation == "conda")
+    named = (line.requirement for line in lines)
     return tuple(dict.fromkeys((*(name for name in named if name in _OF_TORCH), FORGE)))

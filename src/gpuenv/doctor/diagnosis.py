@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpuenv.doctor.checks import install_commands, queries
-from gpuenv.doctor.checks.install_commands import hindrance
+from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.outcome import Outcome, Word, skipped
 from gpuenv.doctor.checks.registry import CHECKS
 from gpuenv.formats.machine import describe
@@ -19,6 +18,7 @@ from gpuenv.model.findings import Findings
 Row = Mapping[str, Any]
 _TEXTS = ("needs", "cause", "fix", "command")
 _BESIDE_TORCH = ("D29", "D60")  # other packages, which keep torch from no GPU
+_FILE = "torch.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,24 @@ def _about(findings: Findings) -> str:
 
 
 def _common(findings: Findings) -> dict[str, str]:
-    environment = shlex.quote(findings.environment)
+    """Return what every command may be filled with: the installer is the environment's own pip, else uv."""
+    environment, python = shlex.quote(findings.environment), shlex.quote(findings.python.path)
+    pips = queries.dists_of(findings, "pip")
+    has_pip = any(dist.place in findings.python.packages for dist in pips)
+    install = f"{python} -m pip install" if has_pip else f"uv pip install --python {python}"
+    version = queries.version_of(findings.python.version)
+    in_place = hindrance(findings) is None
+    install_torch = "gpuenv create NAME"
+    if in_place and version is not None:
+        plan = f"gpuenv plan --python {version.major}.{version.minor} --manager {'pip' if has_pip else 'uv'}"
+        install_torch = f"{plan} --format requirements.txt -o {_FILE} && {install} -r {_FILE}"
     return {
         "environment": environment,
-        "python": shlex.quote(findings.python.path),
-        "install": install_commands.install(findings),
-        "uninstall": install_commands.uninstall(findings),
-        "install_torch": install_commands.install_torch(findings),
-        "repair": "gpuenv create NAME" if hindrance(findings) else f"gpuenv doctor {environment} --fix",
+        "python": python,
+        "install": install,
+        "uninstall": f"{python} -m pip uninstall -y" if has_pip else f"uv pip uninstall --python {python}",
+        "install_torch": install_torch,
+        "repair": f"gpuenv doctor {environment} --fix" if in_place else "gpuenv create NAME",
     }
 
 
@@ -125,3 +135,17 @@ def render_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
         "root": asdict(root) if root else None,
         "checks": [asdict(verdict) for verdict in diagnosis.checks],
     }
+
+
+def hindrance(findings: Findings) -> str | None:
+    """Return why the packages can't be repaired in place, None where they can."""
+    torch = queries.dist_of(findings, "torch")
+    if (torch is not None and torch.installer == "conda") or queries.conda_of(findings, "pytorch"):
+        return tr("conda installed this torch: repair it with conda, or recreate the environment")
+    if findings.python.locked or not findings.python.writable:
+        return tr("this Python belongs to the system: create an environment instead")
+    if findings.unread:
+        return tr("not all of this environment can be read by this user")
+    if findings.python.free_threaded:
+        return tr("gpuenv does not plan builds for a free-threaded Python")
+    return None

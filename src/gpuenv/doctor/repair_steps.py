@@ -11,9 +11,8 @@ from packaging.version import Version
 
 from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.build import damaged
-from gpuenv.doctor.checks.install_commands import hindrance
 from gpuenv.doctor.checks.libraries import other_cuda_packages, wanted_cuda_packages
-from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.doctor.diagnosis import Diagnosis, hindrance
 from gpuenv.doctor.examine import Examination
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager, pip, uv
@@ -71,11 +70,8 @@ def superseded(findings: Findings, variant: Variant) -> tuple[str, ...]:
     brought = {canonicalize_name(item.name) for item in wanted_cuda_packages(findings)}
     if variant.cuda is None:
         return ()
-    return tuple(
-        dist.name
-        for _, major, dist in queries.nvidia_dists(findings)
-        if major != variant.cuda.major and dist.name in brought
-    )
+    others = (dist for _, major, dist in queries.nvidia_dists(findings) if major != variant.cuda.major)
+    return tuple(dist.name for dist in others if dist.name in brought)
 
 
 def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:

@@ -59,11 +59,8 @@ def names_mixed_page(wishes: Wishes) -> bool:
 
 
 def _highest(torch: Version, question: ResolutionInput) -> Variant | None:
-    builds = (
-        candidate
-        for candidate in question.candidates
-        if candidate.torch == torch and candidate.kind == "pytorch" and candidate.files
-    )
+    own = (item for item in question.candidates if item.torch == torch and item.kind == "pytorch")
+    builds = (candidate for candidate in own if candidate.files)
     best = max(builds, key=lambda candidate: Version(f"{torch.public}+{candidate.variant}"), default=None)
     return best.variant if best else None
 
