@@ -19,7 +19,7 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine, render_machine
-from gpuenv.node.tell import tell
+from gpuenv.node.facts import gather_facts
 from gpuenv.planning.detect import detect
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nvidia-smi"
@@ -149,7 +149,7 @@ class Fake:
     def told(self, timeout_s: float = 30.0) -> Machine:
         """The machine as it is read elsewhere, from what the node program tells; leaves no calls."""
         calls, log = self.calls, self.bin / "calls"
-        facts = tell(self.environ, str(self.root), timeout_s)
+        facts = gather_facts(self.environ, str(self.root), timeout_s)
         log.write_text("".join(f"{call}\n" for call in calls))
         return parse_told(json.loads(json.dumps(facts)), knowledge)
 

@@ -14,7 +14,7 @@ from gpuenv.host.nvidia.smi_csv import FIELDS
 from gpuenv.host.remote import parse_told
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine, render_machine
-from gpuenv.node import tell
+from gpuenv.node import facts
 from gpuenv.planning.detect import hardware_knowledge
 
 QUERY = [f"--query-gpu={','.join(FIELDS)}", "--format=csv,noheader,nounits"]
@@ -61,7 +61,7 @@ def test_a_machine_is_read_with_its_sources() -> None:
 
 
 def test_the_node_asks_the_query_that_gpuenv_reads() -> None:
-    assert tell.FIELDS == FIELDS
+    assert facts.FIELDS == FIELDS
 
 
 def test_musl_is_read_from_what_its_loader_says() -> None:

@@ -23,7 +23,7 @@ SHELLS = (*_POSIX, "fish", "powershell", "pwsh", "cmd", "csh", "tcsh", "nu", "xo
 def shell_name(chosen: str | None, environ: Mapping[str, str]) -> str:
     """Return the shell that was chosen, else the one that gpuenv was started from.
 
-    Raises UsageError where that can't be told, or is none there is a script for.
+    Raises UsageError where it is unknown, or has no activation script.
     """
     if chosen is not None:
         return chosen

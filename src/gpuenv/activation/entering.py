@@ -1,4 +1,4 @@
-"""The ways into an environment: a command that runs in it, and what a shell has to change."""
+"""Entering an environment: commands that run in it, and what a shell has to change."""
 
 from __future__ import annotations
 

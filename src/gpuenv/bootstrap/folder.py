@@ -35,10 +35,10 @@ class WriteProgress:
 
 
 def write_folder(folder: Path, script: Script, environ: Mapping[str, str], follow: WriteProgress) -> None:
-    """Write the script and all it needs; what is there already and has its hash is kept.
+    """Write the script and all it needs; existing files with the right hash are kept.
 
     The script comes last, so that a folder that has it is whole. Raises UsageError for the disk, Unreachable
-    where a file can be had from none of its places.
+    where a file can be fetched from none of its URLs.
     """
     wheels = folder / WHEELS
     make_folder(wheels)

@@ -69,7 +69,7 @@ class CarriedWheel:
 class LockedWheel:
     """A wheel that gpuenv needs on some targets, such as `3.12/linux-64`.
 
-    `url` is where it was listed when the script was made, None where nobody was asked.
+    `url` is where it was listed when the script was made, None where no index was read.
     """
 
     filename: str

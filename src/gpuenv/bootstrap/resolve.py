@@ -155,7 +155,7 @@ def _usual_pythons() -> tuple[PythonOffer, ...]:
 
 
 def pythons_to_bring(requested: tuple[str, ...], wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
-    """Return what is brought where there is no Python: what is asked for, and one that can run gpuenv."""
+    """Return the Pythons for a machine without any: those requested, and one that can run gpuenv."""
     can_run = {target.partition("/")[0] for wheel in wheels for target in wheel.targets}
     if can_run & set(requested):
         return requested

@@ -13,7 +13,7 @@ from gpuenv.secrets.url_credentials import has_hidden_path, without_userinfo
 
 
 def script_without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarning, ...]]:
-    """Leave out what is secret in addresses: a script is given to others. What is missing then is told."""
+    """Remove secrets from URLs, as scripts are given to others; warn of what is missing then."""
     secret = sorted(set(secret_addresses(script)))
     if not secret:
         return script, ()

@@ -45,7 +45,7 @@ class Conflict:
 def plan_install(
     opened: Opened, new: tuple[Requirement, ...], options: ChangeOptions, environ: Mapping[str, str]
 ) -> PlannedChange:
-    """Return what installs `new` beside all that is there.
+    """Return the change that installs `new` next to all installed packages.
 
     The torch stack stays where it can; only with `options.torch` is it moved, and decided as `create` does.
     For a program that needs one package more, such as a Jupyter kernel's `ipykernel`:
@@ -107,7 +107,7 @@ def _held(
         if not brought:
             return PlannedChange(opened, request, changes, _asked_from_now_on(opened, new), warnings=warnings)
         wanted |= {name: Requirement(name) for name in brought}
-    raise AssertionError(wanted)  # each round pins what the last has brought
+    raise AssertionError(wanted)  # each round pins what the last has added
 
 
 def _decided(

@@ -1,4 +1,4 @@
-"""Another torch in an environment: decided as `create` does for this machine, with all that is there."""
+"""Another torch in an environment: resolved as `create` does, together with all installed packages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def move_torch(
 ) -> PlannedChange:
     """Return what brings the best torch for this machine that goes with `requirements`.
 
-    `requested` is what the environment is asked for afterwards. Raises Refused where there is none.
+    `requested` is the environment's request afterwards. Raises Unsatisfiable where no torch fits.
     """
     plan = plan_anew(opened, requirements, options, environ)
     special = special_names(environ)
@@ -122,7 +122,7 @@ def _gone(
     )
     try:
         resolved = compile_requirements(question, environ)
-    except GpuenvError:  # then they stay: they are in nobody's way
+    except GpuenvError:  # then they stay, which does no harm
         return ()
     needed = {file.name for file in resolved.files} if isinstance(resolved, Resolved) else candidates
     return tuple(sorted(candidates - needed))

@@ -117,7 +117,7 @@ class Opened:
 
 
 def open_environment(name: str, environ: Mapping[str, str], *, change: bool = False) -> Opened:
-    """Return an environment that gpuenv made; to `change` it what a killed gpuenv left of it is mended first.
+    """Return an environment that gpuenv made; with `change` an interrupted change is undone first.
 
     Raises UsageError for an unknown or busy one, one whose Python is gone, and one with an unreadable record.
     """
@@ -164,12 +164,12 @@ def texts_of(value: Any) -> tuple[str, ...]:
 
 
 def requirements_of(value: Any) -> tuple[str, ...]:
-    """Return the requirements of a list in a record; what is none was not written by gpuenv."""
+    """Return the requirements of a list in a record; anything else was not written by gpuenv."""
     return tuple(text for text in texts_of(value) if parse_recorded(text) is not None)
 
 
 def parse_recorded(text: str) -> Requirement | None:
-    """Parse a requirement of a record, None for what is none."""
+    """Parse a requirement of a record, None for an invalid one."""
     try:
         return Requirement(text)
     except InvalidRequirement:

@@ -1,4 +1,4 @@
-"""What pip is bound to: what was resolved and shown, by hash where one is known.
+"""What pip may install: what was resolved and shown, by hash where one is known.
 
 Of several indexes pip itself takes the best of all, whoever published it.
 """
@@ -154,7 +154,7 @@ def hold_changes(
 def lines_of(
     files: Iterable[ResolvedFile], environ: Mapping[str, str], access: Access, *, fetching: bool
 ) -> Iterator[str]:
-    """Yield a line for each file whose hash is told, or, when `fetching`, can be made of its bytes.
+    """Yield a line for each file whose hash is known, or, when `fetching`, can be computed.
 
     `===`, as `==1.0` would admit another index's 1.0+local.
     """

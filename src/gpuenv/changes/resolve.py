@@ -64,7 +64,7 @@ class PlannedChange:
 
 
 def special_names(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the projects whose builds go with one torch: the torch stack, and those of ecosystem.json."""
+    """Return the projects whose builds are for one torch: the torch stack, and those of ecosystem.json."""
     return frozenset((*STACK, *load_knowledge(environ).ecosystem.made_for_torch))
 
 

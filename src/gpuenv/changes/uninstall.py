@@ -23,7 +23,7 @@ _PIP = ("pip", "setuptools", "wheel")
 
 @dataclass(frozen=True, slots=True)
 class PlannedRemoval:
-    """What is taken out, and what nobody needs any more afterwards and stays."""
+    """What is removed, and what is no longer needed afterwards but stays."""
 
     change: PlannedChange
     unneeded: tuple[str, ...]

@@ -20,7 +20,7 @@ _ANY_PACE = Patience(slow_bytes=0)
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A place from which a file could not be had: `wrong` tells that it sent something else."""
+    """A location that failed to provide a file; `wrong`: it sent something else."""
 
     place: FilePlace
     reason: str  # reads after the file's name
@@ -39,7 +39,7 @@ class Fetched:
 
 
 class NotFetchedError(Exception):
-    """A file could be had from none of its places."""
+    """A file could be fetched from none of its locations."""
 
     def __init__(self, file: StackFile, missed: tuple[Missed, ...]) -> None:
         super().__init__(file.filename)

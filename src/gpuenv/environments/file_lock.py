@@ -65,7 +65,7 @@ def _acquire(
     lock: FileLock, environment: EnvironmentPaths, wait_s: float, tell: Callable[[str], None]
 ) -> None:
     try:
-        with warnings.catch_warnings():  # where there is no flock, a file that is there locks: it says so
+        with warnings.catch_warnings():  # without flock an existing file locks, with a warning
             warnings.simplefilter("ignore")
             lock.acquire(timeout=0)
     except Timeout:

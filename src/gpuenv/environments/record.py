@@ -73,7 +73,7 @@ def render_record(record: Record) -> str:
 
 
 def parse_record(text: str) -> Record:
-    """Parse the text of a gpuenv.json; raise ValueError for anything that is none of this version.
+    """Parse the text of a gpuenv.json; raise ValueError for any other version.
 
     {"schema_version": 1, "name": "paper", "created": "2026-11-20T10:00:00+00:00", "manager": "uv",
      "state": "complete", "verified": true, "verify": {...}, "machine": {...}, "plan": {...}}
@@ -110,7 +110,7 @@ def _optional(document: dict[str, Any], name: str) -> dict[str, Any] | None:
 
 
 def read_record(environment: Path) -> Record | None:
-    """Return the record inside an environment, None where there is none; of a damaged one what is wrong."""
+    """Return the record inside an environment, None without one; for a damaged one its problem."""
     file = environment / RECORD
     try:
         if file.stat().st_size > LARGEST:

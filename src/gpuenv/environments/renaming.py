@@ -149,7 +149,7 @@ def _take_along(store: EnvironmentStore, manifest: RenameManifest) -> None:
 
     old, new = _at(store, manifest.old), _at(store, manifest.new)
     for kernel in manifest.kernels:
-        with suppress(OSError):  # one that can't be written is told of by the command
+        with suppress(OSError):  # the command warns of one that cannot be written
             move_kernel(Path(kernel.before), Path(kernel.after), kernel.text, (old.path, new.path))
     forget_external(old)
     for log in store.logs.glob(f"*{old.log_suffix}"):

@@ -238,7 +238,7 @@ def changing_in_place(
 
     Signals are held: they end what waits, never a roll-back.
     The environment must be locked and recovered. What a kill leaves is undone by `apply.recover`. Raises
-    InstallFailed where what was there can't be kept aside, or not be brought back.
+    InstallFailed where the files cannot be kept aside, or not be restored.
     """
     with interruption.held():
         try:

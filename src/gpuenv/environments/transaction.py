@@ -26,8 +26,8 @@ def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transact
     """Begin a change; undo it unless it was committed. The place must be locked and recovered.
 
     Signals are held: they end what waits, never a roll-back.
-    Raises UsageError `environment-exists` without `force`, or where what is there is no environment. OSError
-    on the way is raised as InstallFailed.
+    Raises UsageError `environment-exists` without `force`, or where something else lies there. OSError is
+    raised as InstallFailed.
     """
     check_free(environment, force=force)
     write, settle = (
@@ -112,7 +112,7 @@ def is_at_work(environment: EnvironmentPaths) -> bool:
 
 
 def recover_to_remove(environment: EnvironmentPaths) -> bool:
-    """Do the same for a place that is removed next: what was being changed inside it is not brought back.
+    """Do the same for an environment that is removed next: changes inside it are not undone.
 
     That would need room, which may be just what is missing.
     """

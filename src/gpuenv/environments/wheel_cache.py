@@ -137,7 +137,7 @@ def key_of(digest: str | None, url: str) -> str:
 
 
 def plain_digest(text: str | None) -> str | None:
-    """Return a digest as the store spells it, None for what is none."""
+    """Return a digest as the store spells it, None for an invalid one."""
     spelled = (text or "").strip().lower()
     return spelled if _DIGEST.fullmatch(spelled) else None
 
@@ -149,7 +149,7 @@ def is_plain(filename: str) -> bool:
 
 
 def digest_of(path: Path, watch: Watch) -> str:
-    """Return the sha256 of a file, told to `watch` as it is read."""
+    """Return the sha256 of a file, reported to `watch` as it is read."""
     digest = sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):

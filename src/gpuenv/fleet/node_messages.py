@@ -29,7 +29,7 @@ NODE_TEXTS = (
     N_("the file system of `{store}` does not support locks: set GPUENV_DATA_DIR to another one"),
     N_("`{path}` is owned by another user: set GPUENV_DATA_DIR to a directory of your own"),
     N_("there is no environment `{env}`"),
-    # what is there
+    # existing environments
     N_("`{path}` exists and is not an environment: it is left unchanged"),
     N_("the environment `{name}` was not created by gpuenv: choose another name, or use --force"),
     N_("the environment `{name}` was created from another plan: choose another name, or use --force"),

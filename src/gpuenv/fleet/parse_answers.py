@@ -37,7 +37,7 @@ class NodeFailure:
 
 @dataclass(frozen=True, slots=True)
 class NodeCreated:
-    """What came of a create: `state` is made, unchanged, replaced, would-make or would-replace."""
+    """The result of `create`: `state` is made, unchanged, replaced, would-make or would-replace."""
 
     state: str
     changed: bool

@@ -21,7 +21,7 @@ from gpuenv.operations.verify import VerifyOptions
 def create_request(
     name: str, made: Locked | Plan, machine: Machine, *, force: bool = False, check: bool = False
 ) -> dict[str, Any]:
-    """Return the request to make `name` on a machine, from a lock or, where none can be had, from its plan.
+    """Return the request to make `name` on a machine, from a lock or, without one, from its plan.
 
     The files come from where the plan has them, mirrors included; a lock's are held to their hashes. Raises
     UsageError for an address that would not stay in its line.

@@ -153,7 +153,7 @@ class Fleet:
         self._carry_out(NodeTask("verify", requests), self._verified)
 
     def _drop(self, position: int, error: GpuenvError) -> None:
-        """Leave out a group whose files can't be had."""
+        """Leave out a group whose files cannot be locked."""
         for outcome in self.hosts:
             if outcome.group == position:
                 self._outcomes[outcome.host] = _with_error(replace(outcome, state="not-served"), error)

@@ -1,4 +1,4 @@
-"""Work on many machines: what each is told to do, and what became of it."""
+"""Work on many machines: the task of each, and its result."""
 
 from __future__ import annotations
 

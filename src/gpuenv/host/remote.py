@@ -1,4 +1,4 @@
-"""Read what a machine elsewhere told of itself (`gpuenv.node.tell`): as on this machine, from texts."""
+"""Read what a machine elsewhere told of itself (`gpuenv.node.facts`): as on this machine, from texts."""
 
 from __future__ import annotations
 

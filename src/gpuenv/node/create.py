@@ -1,4 +1,4 @@
-"""Make an environment as a request says; what is there stays until the new one is whole."""
+"""Create an environment from a request; the previous one stays until the new one is complete."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _wait_s(request: Mapping[str, Any]) -> float:
     return wait_s
 
 
-# what is there
+# the existing environment
 
 
 def _state_of(wanted: CreateRequest, environment: EnvironmentPaths) -> str:
@@ -106,7 +106,7 @@ def _state_of(wanted: CreateRequest, environment: EnvironmentPaths) -> str:
 
 
 def recorded_plan(environment: EnvironmentPaths) -> dict[str, Any] | None:
-    """Return the plan that gpuenv.json keeps of an environment, None where there is none to read."""
+    """Return the plan in an environment's gpuenv.json, None without a readable one."""
     try:
         plan = json.loads(read_regular(environment.path / RECORD, _LARGEST_RECORD).decode("utf-8"))["plan"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

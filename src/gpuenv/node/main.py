@@ -15,8 +15,8 @@ from types import FrameType
 from typing import Any
 
 from .create import create
+from .facts import gather_facts
 from .problems import NodeError, bad_request, refused_by_system
-from .tell import tell
 from .verify import verify
 
 SCHEMA_VERSION = 1
@@ -59,7 +59,7 @@ def _print_words(answer: Mapping[str, Any]) -> int:
 
 
 def _detect(_request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
-    return {"ok": True, "told": tell(environ)}
+    return {"ok": True, "told": gather_facts(environ)}
 
 
 _ACTIONS = {"detect": _detect, "create": create, "verify": verify}

@@ -25,7 +25,7 @@ _VERSION_LIMIT_S = 20.0
 _NEW_PIP = (20, 3)  # the first that knows manylinux_2_28; Python 3.8 may bring 19
 _PATIENCE_S = "120"  # uv's own 30 s is short for files of gigabytes
 _REQUIREMENTS = ".gpuenv-requirements.txt"
-_MANY = 100_000_000  # bytes that are told in GB
+_MANY = 100_000_000  # bytes from which on sizes are shown in GB
 _PASSWORD = re.compile(r"(https?://)[^/@\s]+@")
 
 
@@ -70,11 +70,11 @@ class NodeCreation:
     def make(self, python: str, after_first_step: Callable[[], None]) -> None:
         """Make the environment with this Python and install what is wanted; raise NodeError."""
         self._check_room()
-        _tell(f"making `{self._place.path}` with Python {self._wanted.python}")
+        _report(f"making `{self._place.path}` with Python {self._wanted.python}")
         path = str(self._place.path)
         self._step([self._uv, "venv", path, "--python", python] if self._uv else [python, "-m", "venv", path])
         after_first_step()
-        _tell(f"installing {len(self._wanted.names)} packages")
+        _report(f"installing {len(self._wanted.names)} packages")
         self._install()
 
     def record(self, installed: Mapping[str, str]) -> None:
@@ -151,7 +151,7 @@ class NodeCreation:
         raise step_failed(" ".join(argv[:3]), how, _PASSWORD.sub(r"\1***@", last), self.log)
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 

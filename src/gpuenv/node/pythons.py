@@ -44,7 +44,7 @@ print(json.dumps({
 def find_pythons(environ: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what each Python tells of itself, in the order of PATH, then those of uv, pyenv and conda.
 
-    One that does not answer is told with its path alone.
+    One that does not answer is reported with its path alone.
     """
     programs = list(dict.fromkeys(os.path.realpath(path) for path in _candidates(environ)))[:_MOST]
     if not programs:
@@ -57,7 +57,7 @@ def find_pythons(environ: Mapping[str, str]) -> list[dict[str, Any]]:
 def choose_python(version: str, environ: Mapping[str, str]) -> str:
     """Return a Python of this machine of the wanted MAJOR.MINOR that can make environments.
 
-    uv makes them with any; else it has to bring pip along. Raises NodeError where there is none.
+    uv creates them with any; without uv it needs venv and ensurepip. Raises NodeError without such a Python.
     """
     there = [find_python for find_python in find_pythons(environ) if _is_fit(find_python, version)]
     for entry in there:

@@ -33,8 +33,8 @@ class Ended(NamedTuple):
         """Whether it ended by itself with status 0."""
         return self.returncode == 0 and not self.timed_out
 
-    def told(self) -> dict[str, Any]:
-        """Return it as it is told to gpuenv, without what nobody would read of it."""
+    def as_facts(self) -> dict[str, Any]:
+        """Return it as it is sent to gpuenv, its output cut to a reasonable length."""
         return dict(self._asdict(), stdout=self.stdout[:_MOST_TOLD], stderr=self.stderr[:_MOST_TOLD])
 
 

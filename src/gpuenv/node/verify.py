@@ -1,4 +1,4 @@
-"""Run the tests in an environment, with its own Python; gpuenv judges what they found."""
+"""Run the tests in an environment, with its own Python; gpuenv judges the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Directories and what lies in them: which one it is, whose it is, how to read a file and remove a tree."""
+"""Directories: their identity and owner, reading files from them, removing whole trees."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def key_of(path: str) -> str:
 
 
 def problem_of_name(name: str) -> str | None:
-    """Return why a name is none on every system, or taken for an option: a text with `{longest}` in it."""
+    """Return why a name is not valid on every system, or looks like an option, with `{longest}` to fill in."""
     problems = (
         (not name.strip(), "it is empty"),
         (_UNWANTED.search(name), "it has characters other than letters, digits and `-_.+`"),
@@ -32,7 +32,7 @@ def problem_of_name(name: str) -> str | None:
 
 
 def problem_of_path(path: str, parent: str, name: str, home: str) -> str | None:
-    """Return why no environment may lie at a path, as `problem_of_name` does."""
+    """Return why an environment may not be at a path, as `problem_of_name` does."""
     if path == parent:
         return "it is the root of a file system"
     if path == home:

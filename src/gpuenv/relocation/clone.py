@@ -50,7 +50,7 @@ class CloneOptions:
 
 
 def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
-    """Look what there is to copy, and whether it can be; raise UsageError or InstallFailed early."""
+    """Look at what is to be copied, and raise UsageError or InstallFailed early where it can't be."""
     environment = source_environment(source, environ, lambda path: _by_conda(path, name))
     paths = new_place(name, environment.paths, environ)
     check_beginning(paths, environ)

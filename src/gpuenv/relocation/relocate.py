@@ -37,7 +37,7 @@ def source_environment(
 
     Raises UsageError for an unknown or busy one, for one whose record can't be read, and for those of conda
     tools, which know their environments by path: `conda` says what to run instead. Of one that is to `change`
-    what a killed gpuenv left is mended first.
+    an interrupted change is finished or undone first.
     """
     path = foreign(name, environ)
     if path is not None:

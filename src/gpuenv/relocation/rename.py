@@ -43,7 +43,7 @@ from gpuenv.relocation.relocate import (
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """What came of it: where the environment was and is, and the folders of its kernels."""
+    """The result: where the environment was and is, and the folders of its kernels."""
 
     old: EnvironmentPaths
     new: EnvironmentPaths

@@ -27,8 +27,8 @@ _DOWNLOAD_SUFFIXES = ("", ".part", ".partial")
 class CondaRunning:
     """How a conda tool is run and followed.
 
-    `caches` are its package caches. `progress` is told how many bytes there are and how many there will be,
-    `made` as soon as the environment's directory is there (a journal marks it then).
+    `caches` are its package caches. `progress` gets the bytes downloaded and their total, `made` is called as
+    soon as the environment's directory exists (a journal marks it then).
     """
 
     calling: Calling
@@ -43,9 +43,9 @@ class CondaRunning:
 def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
     """Make the environment that was solved; it is there whole, or its path is free.
 
-    The path must be free or an empty directory: UsageError else, as conda tools install into what is there,
-    or delete it. Raises InstallFailed, Unreachable and the like where the tool fails, or did not do what it
-    planned whatever its exit status; Ctrl-C ends it and takes away what it has made.
+    The path must be free or an empty directory: UsageError else, as conda tools install into an existing
+    directory, or delete it. Raises InstallFailed, Unreachable and the like where the tool fails, or differs from
+    its plan whatever its exit status; Ctrl-C ends it and removes what it has created.
     """
     prefix = Path(solved.wanted.prefix)
     make_way(prefix)

@@ -1,4 +1,4 @@
-"""Make a conda environment with py-rattler, follow it, and look whether it is there."""
+"""Create a conda environment with py-rattler, follow its progress, and check the result."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LOOK_S = 0.05
 def create_with_rattler(solved: Solved, running: CondaRunning, system: str, *, offline: bool = False) -> None:
     """Make the environment that was solved; it is there whole, or its path is free.
 
-    The path must be free or an empty directory, UsageError else. Where a package can't be had at a channel's
-    address, all is begun anew at the next one. Raises Unreachable and InstallFailed; Ctrl-C ends it and takes
-    away what it has made.
+    The path must be free or an empty directory, UsageError else. Where a package cannot be fetched from a
+    channel's URL, all starts again with the next one. Raises Unreachable and InstallFailed; Ctrl-C ends it
+    and removes what it has created.
     """
     prefix = Path(solved.wanted.prefix)
     make_way(prefix)

@@ -17,7 +17,7 @@ _COUNT = re.compile(r"hosts \((\d+)\):")
 
 
 def parse_host_list(text: str) -> tuple[str, ...]:
-    """Parse what `ansible all --list-hosts` prints; raise ValueError for what is no such list.
+    """Parse what `ansible all --list-hosts` prints; raise ValueError for anything else.
 
     ::
 

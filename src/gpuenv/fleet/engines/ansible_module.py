@@ -41,7 +41,7 @@ options:
     type: bool
     default: false
   seconds:
-    description: The time limit; 0 is none.
+    description: The time limit; 0 for no limit.
     type: int
     default: 0
 """
@@ -124,7 +124,7 @@ def _read(module: AnsibleModule) -> dict[str, Any]:
     with suppress(ValueError):
         request = json.loads(base64.b64decode(text, validate=True).decode("utf-8")) if text else {}
     if not isinstance(request, dict):
-        module.fail_json(msg="the request is no base64 of a JSON object")
+        module.fail_json(msg="the request is not base64 of a JSON object")
     if module.params["name"]:
         request.update(_named(module.params["name"]))
     if module.params["action"] == "create" and module.check_mode:

@@ -23,8 +23,8 @@ _LOOK_S = 0.5  # so often it is looked whether Ctrl-C was pressed
 _GRACE_S = 10.0  # for Ansible to end its workers
 _LONGEST_ANSWER = 1 << 26  # characters; above it ansible-runner drops what a host answered
 
-# Nobody is there to answer, and a prompt would be waited at for ever: a host whose key is not known stays
-# unreachable, a password comes from where Ansible is told to read it.
+# Nobody could answer a prompt: a host whose key is not known stays unreachable, a password comes from where
+# Ansible is configured to read it.
 _PROMPTS = {
     r"\(yes/no(/\[fingerprint\])?\)\? *$": "no",
     r"(?i)(password|passphrase)[^\n]*: *$": "",

@@ -68,8 +68,8 @@ class Slurm:
     def run(self, task: NodeTask, on_host: OnHost) -> tuple[HostResult, ...]:
         """Run the task on the nodes that have a request; tell each node's state as it changes.
 
-        A node where no job can start is told with Slurm's reason. Raises UsageError where Slurm gives no
-        answer.
+        A node where no job can start is reported with Slurm's reason. Raises UsageError where Slurm does not
+        respond.
         """
         if not task.requests:
             return ()
@@ -181,7 +181,7 @@ class Slurm:
 
 
 def _option(word: str) -> str:
-    """Return an option as srun takes it; what is none would end its options, and so ours after it."""
+    """Return an option in srun's form; anything else would end its options, and so ours after it."""
     if _OPTION.fullmatch(word) and word.isprintable():
         return word if word.startswith("-") else f"--{word}"
     raise UsageError(

@@ -103,7 +103,7 @@ class Jobs:
         self.on_host(result)
 
     def _look(self) -> None:
-        """Tell whose job waits, and for what; a queue that is not told stays as it was."""
+        """Report whose job waits, and for what; where the queue cannot be read, nothing changes."""
         argv = ("squeue", "--noheader", f"--name={self.name}", f"--format={JOB_FORMAT}")
         queue = parse_jobs(run(argv, timeout_s=_ASK_S, environ=self.environ).stdout)
         for host, running in self._running.items():
@@ -115,7 +115,7 @@ class Jobs:
     def _cancel(self) -> None:
         """Cancel what still runs: by Slurm first, so that the program on the node can undo what it began.
 
-        It is told again and again: an srun that had only started may not have had its job yet.
+        It is repeated: an srun that had only started may not have had its job yet.
         """
         until = time.monotonic() + _GRACE_S
         argv = ("scancel", "--quiet", f"--name={self.name}")

@@ -43,7 +43,7 @@ class HostPattern:
 
 
 def parse_limit(text: str) -> tuple[HostPattern, ...]:
-    """Parse `gpu[1-3,7],login*,rack[0-1]n[01-16]`; raise ValueError for what is no such list."""
+    """Parse `gpu[1-3,7],login*,rack[0-1]n[01-16]`; raise ValueError for anything else."""
     pieces = _PIECE.findall(text)
     if "".join(pieces) != text:
         raise ValueError(tr("`{text}` is not a valid list of hosts: unbalanced bracket", text=text))

@@ -34,7 +34,7 @@ class SlurmNode:
 
 
 def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
-    """Parse `sinfo --noheader --Node --format=%N|%T|%G|%E`; raise ValueError for what is none of it.
+    """Parse `sinfo --noheader --Node --format=%N|%T|%G|%E`; raise ValueError for anything else.
 
     ::
 
@@ -82,7 +82,7 @@ def parse_jobs(text: str) -> dict[str, tuple[str, str]]:
 def last_words(printed: str) -> str:
     """Return the last lines of what a program of Slurm's printed, in characters that print.
 
-    What srun says is left out where it is no error. ::
+    What srun prints is left out where it is not an error. ::
 
         srun: job 2 queued and waiting for resources
         srun: error: Unable to allocate resources: Requested nodes are busy

@@ -42,11 +42,11 @@ _TASK = """\
 _HEAD = """\
 # made by gpuenv
 #
-# make the environments, and prove each on its GPUs (what is there already stays as it is):
+# create the environments, and verify each on its GPUs (existing ones stay as they are):
 #
 #     ansible-playbook -i INVENTORY playbook.yml
 #
-# only tell what would be done:  --check            only prove them:  --tags verify
+# only show what would be done:  --check            only verify them: --tags verify
 # under another name or path:    -e gpuenv_name=NAME
 # replace one that was created from another plan:  -e gpuenv_force=true
 # variables for the program on the nodes, such as HTTPS_PROXY or GPUENV_DATA_DIR: gpuenv_environment in the
@@ -126,7 +126,7 @@ def render_module(template: str, program: bytes) -> str:
 
 
 def render_task(action: str, timeout_s: int) -> str:
-    """Return the playbook of one action; `timeout_s` (seconds) is each host's time limit, 0 is none."""
+    """Return the playbook of one action; `timeout_s` (seconds) is each host's time limit, 0 for no limit."""
     timeout = timeout_s + _TO_CONNECT_S if timeout_s else 0
     return _TASK.format(action=action, seconds=timeout_s, timeout=timeout)
 

@@ -56,7 +56,7 @@ def driver_of(machine: Machine | None) -> str | None:
 
 
 def gpus_in_words(machine: Machine) -> str | None:
-    """Return the GPUs, those that are alike together, in not too many words; None where there is none."""
+    """Return the GPUs briefly, equal ones counted; None without any."""
     counts = _counted(machine)
     words = (f"{count} x {_name(gpu)}" if count > 1 else _name(gpu) for gpu, count in counts.items())
     text = ", ".join(words)

@@ -51,7 +51,7 @@ def render_slurm(
 ) -> str:
     """Return the script; `template` is the text of slurm.sh.
 
-    Raises UsageError for a host whose name is none, and for more than Slurm takes.
+    Raises UsageError for an invalid host name, and for a script larger than Slurm accepts.
     """
     text = filled_in(template, _BEGIN, _END, _lines(groups, name, made_by, carried))
     if len(text.encode()) > _LARGEST:

@@ -1,7 +1,7 @@
-"""Tell the texts from which gpuenv reads what a machine is; nothing of them is understood here.
+"""Gather the texts from which gpuenv detects a machine; nothing of them is interpreted here.
 
-`gpuenv.host.remote` reads them. What `gpuenv.host` reads on its own machine is told here too, except
-NVML, and that each Python says itself what it is.
+`gpuenv.host.remote` parses them. They are what `gpuenv.host` reads on its own machine, except NVML, and that
+each Python reports itself what it is.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ _NVIDIA = "0x10de"
 _TOOLS = ("uv", "conda", "mamba", "micromamba")
 
 
-def tell(environ: Mapping[str, str], root: str = "/", limit_s: float = NVIDIA_SMI_LIMIT_S) -> dict[str, Any]:
-    """Return all there is to tell; `root` is where /proc, /sys, /dev and /etc are.
+def gather_facts(
+    environ: Mapping[str, str], root: str = "/", limit_s: float = NVIDIA_SMI_LIMIT_S
+) -> dict[str, Any]:
+    """Return the facts of this machine; `root` is where /proc, /sys, /dev and /etc are.
 
     `limit_s` is nvidia-smi's, in seconds.
     """
@@ -124,14 +126,14 @@ def _musl(environ: Mapping[str, str], root: str) -> dict[str, Any] | None:
     if not loaders:
         return None
     loader = os.path.join(root, loaders[0])
-    return {"loader": loader, "ended": run([loader], _PROGRAM_LIMIT_S, environ).told()}
+    return {"loader": loader, "ended": run([loader], _PROGRAM_LIMIT_S, environ).as_facts()}
 
 
 # nvidia-smi
 
 
 def _nvidia_smi(environ: Mapping[str, str], root: str, limit_s: float) -> dict[str, Any] | None:
-    """Ask nvidia-smi; where it does not answer at once, for all that might tell why. None: there is none."""
+    """Query nvidia-smi, and where that fails all that may explain it; None without nvidia-smi."""
     wsl = os.path.join(root, _WSL_SMI)
     program = _which("nvidia-smi", environ) or (wsl if os.access(wsl, os.X_OK) else None)
     if program is None:
@@ -141,7 +143,7 @@ def _nvidia_smi(environ: Mapping[str, str], root: str, limit_s: float) -> dict[s
 
     def call(*arguments: str) -> Ended:
         ended = run([str(program), *list(arguments)], max(until - time.monotonic(), 0.01), environ)
-        calls.append(dict(ended.told(), arguments=list(arguments)))
+        calls.append(dict(ended.as_facts(), arguments=list(arguments)))
         return ended
 
     def query(fields: tuple[str, ...]) -> Ended:
@@ -193,5 +195,5 @@ def _toolkit(environ: Mapping[str, str], root: str) -> dict[str, Any] | None:
         return None
     folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
     texts = {name: _read(folder, name) for name in ("version.json", "version.txt")}
-    facts = None if any(texts.values()) else run([nvcc, "--version"], _PROGRAM_LIMIT_S, environ).told()
+    facts = None if any(texts.values()) else run([nvcc, "--version"], _PROGRAM_LIMIT_S, environ).as_facts()
     return {"nvcc": os.path.abspath(nvcc), "folder": folder, "texts": texts, "ended": facts}
