@@ -19,7 +19,7 @@ def key_of(path: str) -> str:
 
 
 def problem_of_name(name: str) -> str | None:
-    """Return why a name is not valid on every system, or looks like an option, with `{longest}` to fill in."""
+    """Return why a name is not valid on every system, or looks like an option; it may have a `{longest}`."""
     problems = (
         (not name.strip(), "it is empty"),
         (_UNWANTED.search(name), "it has characters other than letters, digits and `-_.+`"),

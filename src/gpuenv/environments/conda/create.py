@@ -44,8 +44,8 @@ def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, s
     """Make the environment that was solved; it is there whole, or its path is free.
 
     The path must be free or an empty directory: UsageError else, as conda tools install into an existing
-    directory, or delete it. Raises InstallFailed, Unreachable and the like where the tool fails, or differs from
-    its plan whatever its exit status; Ctrl-C ends it and removes what it has created.
+    directory, or delete it. Raises InstallFailed, Unreachable and the like where the tool fails, or differs
+    from its plan whatever its exit status; Ctrl-C ends it and removes what it has created.
     """
     prefix = Path(solved.wanted.prefix)
     make_way(prefix)
