@@ -1,4 +1,4 @@
-"""A link to a file, as a page of an index has it."""
+"""Links to files on the pages of indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link; `filename` is decoded, `url` absolute, as the page spells it and without its fragment."""
+    """One link; `filename` is decoded, `url` absolute, spelled as on the page, without its fragment."""
 
     url: str
     filename: str
@@ -27,11 +27,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class LinkPage:
-    """The links to files on a page, in its order.
-
-    `is_index` tells an index (perhaps an empty one) from any other page; `garbled` are entries that could
-    not be read.
-    """
+    """The links of a page; `is_index` is false for another kind of page, `garbled` are unreadable links."""
 
     links: tuple[Link, ...]
     is_index: bool
@@ -39,7 +35,7 @@ class LinkPage:
 
 
 def check_links(count: int) -> None:
-    """Raise ValueError for a page of more files than any project has."""
+    """Raise ValueError for a page with too many links."""
     if count > _MOST_LINKS:
         raise ValueError(tr("the page has more than {most} links", most=_MOST_LINKS))
 
@@ -57,10 +53,10 @@ def parse_hashes(hashes: object) -> str | None:
 
 
 def leads_inside(url: str, page: str) -> bool:
-    """Tell whether a page from the network names a file of this machine or of a share: none may."""
+    """Tell whether a page from the network links to a local file, which none may."""
     return url.lower().startswith("file:") and not page.lower().startswith("file:")
 
 
 def file_name(url: str) -> str:
-    """Return the decoded name of the file that a URL names, empty for a folder; ValueError for a bad URL."""
+    """Return the decoded file name of a URL, empty for a folder; raise ValueError."""
     return unquote(urlsplit(url).path.rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""What many sources list for some projects, read side by side; one that is down stops no other."""
+"""Read the pages of many indexes concurrently; one that is down does not stop the others."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _JSON = ("application/vnd.pypi.simple.", "application/json")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A page on its way, and the projects that it is to list."""
+class _Request:
+    """A page that was requested, and the projects that it should list."""
 
     source: IndexSource
     projects: tuple[NormalizedName, ...]
@@ -34,24 +34,21 @@ class _Asked:
 
 
 class _Pages:
-    """The pages of one round; one that two sources name is asked for once."""
+    """The pages of one call, each requested once, whoever needs it."""
 
     def __init__(self, client: HttpClient) -> None:
-        self._client = client
+        self.client = client
         self._begun: dict[str, Pending[HttpPage]] = {}
 
     def begin(self, address: str) -> Pending[HttpPage]:
         if address not in self._begun:
-            self._begun[address] = self._client.begin_page(address, _ACCEPT)
+            self._begun[address] = self.client.begin_page(address, _ACCEPT)
         return self._begun[address]
-
-    def forget(self, address: str) -> None:
-        self._client.forget(address)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The listings that a page gave; `absent` if there is no such page, or it lists none of the projects."""
+    """The listings of a page; `absent` if it does not exist or lists none of the projects."""
 
     listings: tuple[Listing, ...]
     absent: bool = False
@@ -63,13 +60,21 @@ def read_listings(
     """Return a listing for each source and project, in the order of the sources.
 
     Makes at most one request for each source and project, and one for a flat page. A source that turned out
-    to be a flat page is `flat` in its listings. Nothing is raised: what could not be read is the listing's
-    `problem`. With a client that is offline, pages come from the cache.
+    to be a flat page is `flat` in its listings. Nothing is raised: failures are the listings' `problem`.
     """
     pages = _Pages(client)
     queries = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
-    answers = {source: _collect(source, projects, requests, pages) for source, requests in queries.items()}
-    again = {source: _ask_flat(source, projects, pages) for source in queries if _falls_back(source, answers)}
+    answers = {
+        source: (_Answer(read_wheelhouse(source, projects)),)
+        if source.kind == "directory"
+        else tuple(_answer(request, pages) for request in requests)
+        for source, requests in queries.items()
+    }
+    # guessed indexes without a page for any of the projects
+    absent = [
+        source for source in queries if source.maybe_flat and all(item.absent for item in answers[source])
+    ]
+    again = {source: _ask_flat(source, projects, pages) for source in absent}
     for source, request in again.items():
         answer = _answer(request, pages)
         answers[source] = answers[source] if answer.absent else (answer,)
@@ -79,10 +84,7 @@ def read_listings(
 def read_names(
     sources: tuple[IndexSource, ...], projects: tuple[NormalizedName, ...], client: HttpClient
 ) -> frozenset[tuple[str, NormalizedName]]:
-    """Return which index has which project, by its address, with files of whatever kind.
-
-    What can't be read counts as absent.
-    """
+    """Return which index, by its URL, has which project; what cannot be read counts as absent."""
     pages = {
         (source.url, project): client.begin_page(project_page(source.url, project), _ACCEPT)
         for source in sources
@@ -100,41 +102,30 @@ def _has_links(page: Pending[HttpPage]) -> bool:
 
 
 def flat_page(url: str) -> str:
-    """Return the address of a flat page: a folder's ends in a slash, so that relative links are found."""
+    """Return the URL of a flat page; that of a folder ends in a slash, so that relative links resolve."""
     parts = urlsplit(url)
     is_file = parts.path.lower().endswith(PAGE_ENDINGS)
     return url if is_file or parts.query or url.endswith("/") else f"{url}/"
 
 
-def _ask(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> tuple[_Asked, ...]:
+def _ask(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> tuple[_Request, ...]:
     if source.kind in ("directory", "snapshot"):
         return ()
     if source.kind == "flat":
         return (_ask_flat(source, projects, pages),)
     addresses = [(project, project_page(source.url, project)) for project in projects]
-    return tuple(_Asked(source, (project,), address, pages.begin(address)) for project, address in addresses)
+    return tuple(
+        _Request(source, (project,), address, pages.begin(address)) for project, address in addresses
+    )
 
 
-def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> _Asked:
+def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> _Request:
     flat = replace(source, kind="flat", maybe_flat=False)
     address = source.url if source.may_be_missing else flat_page(source.url)
-    return _Asked(flat, projects, address, pages.begin(address))
+    return _Request(flat, projects, address, pages.begin(address))
 
 
-def _collect(
-    source: IndexSource, projects: tuple[NormalizedName, ...], queries: tuple[_Asked, ...], pages: _Pages
-) -> tuple[_Answer, ...]:
-    if source.kind == "directory":
-        return (_Answer(read_wheelhouse(source, projects)),)
-    return tuple(_answer(request, pages) for request in queries)
-
-
-def _falls_back(source: IndexSource, answers: dict[IndexSource, tuple[_Answer, ...]]) -> bool:
-    """Whether a guessed index has no page for any of the projects."""
-    return source.maybe_flat and all(answer.absent for answer in answers[source])
-
-
-def _answer(request: _Asked, pages: _Pages) -> _Answer:
+def _answer(request: _Request, pages: _Pages) -> _Answer:
     try:
         page = request.page.result()
         links = _parse(page)
@@ -146,24 +137,20 @@ def _answer(request: _Asked, pages: _Pages) -> _Answer:
         reason = None if absent else problem.reason
         return _Answer(_empty(request, reason), absent=missing)
     except ValueError as error:
-        pages.forget(request.address)
+        pages.client.forget(request.address)
         reason = tr("returned a page that is not an index: {error}", error=reason_of(error))
         return _Answer(_empty(request, reason))
     if not links.is_index:
-        pages.forget(request.address)
+        pages.client.forget(request.address)
         return _Answer(_empty(request, tr("returned a page that is not an index")), absent=True)
     listings = tuple(_listing(request, project, page, links) for project in request.projects)
     return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
 
 
-def _is_whole(request: _Asked) -> bool:
+def _is_whole(request: _Request) -> bool:
     """Whether this is the page of all torches on the PyTorch index: it exists, so that 403 is a refusal."""
-    source = request.source
-    return (
-        source.kind == "pytorch"
-        and "torch" in request.projects
-        and not is_variant(source.url.rpartition("/")[2])
-    )
+    kind, url = request.source.kind, request.source.url
+    return kind == "pytorch" and "torch" in request.projects and not is_variant(url.rpartition("/")[2])
 
 
 def _parse(page: HttpPage) -> LinkPage:
@@ -171,20 +158,14 @@ def _parse(page: HttpPage) -> LinkPage:
     return (parse_json if kind.startswith(_JSON) else parse_html)(page.text, page.url)
 
 
-def _listing(request: _Asked, project: NormalizedName, page: HttpPage, links: LinkPage) -> Listing:
-    files = select_wheels(links.links, project, page.url)
-    garbled = links.garbled if project == request.projects[0] else ()
-    return Listing(
-        request.source,
-        project,
-        files.files,
-        request.address,
-        unparsed=(*files.unparsed, *garbled),
-        read_at=page.url if page.url != request.address else None,
-    )
+def _listing(request: _Request, project: NormalizedName, page: HttpPage, links: LinkPage) -> Listing:
+    wheels = select_wheels(links.links, project, page.url)
+    unparsed = (*wheels.unparsed, *(links.garbled if project == request.projects[0] else ()))
+    read_at = page.url if page.url != request.address else None
+    return Listing(request.source, project, wheels.files, request.address, unparsed=unparsed, read_at=read_at)
 
 
-def _empty(request: _Asked, problem: str | None) -> tuple[Listing, ...]:
+def _empty(request: _Request, problem: str | None) -> tuple[Listing, ...]:
     return tuple(
         Listing(request.source, project, (), request.address, problem=problem) for project in request.projects
     )

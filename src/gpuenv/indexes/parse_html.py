@@ -17,7 +17,7 @@ from urllib.parse import urldefrag, urljoin, urlsplit
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link, LinkPage, check_links, file_name, leads_inside, parse_sha256
 
-# html.parser needs quadratic time for pages full of tags that never end; these bounds keep it linear.
+# html.parser needs quadratic time for pages full of unclosed tags; these bounds keep it linear.
 _START = re.compile(r"<!--|<(?:a|base|meta|h1|title)(?=[\s/>])", re.IGNORECASE)
 _REST_OF_TAG = re.compile(r"""(?:[^"'<>]|"[^"]*"|'[^']*')*>""")
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?""")
@@ -34,7 +34,7 @@ _SCHEMES = ("http://", "https://", "file://")
 
 
 class _Tags:
-    """Collects the links of one page from its whole tags."""
+    """Collects the links of one page from its complete tags."""
 
     def __init__(self, url: str) -> None:
         self.page = self.base = url
@@ -44,19 +44,16 @@ class _Tags:
         self.versioned = False
 
     def take(self, name: str, rest: str) -> None:
-        """Take a tag: its name, and what follows it up to the closing bracket."""
+        """Add a tag: its name, and the rest up to the closing bracket."""
         match name:
             case "a":
                 self._add(parse_attributes(rest))
             case "base" if not self.based:
-                self._move(parse_attributes(rest).get("href", "").strip())
+                if href := parse_attributes(rest).get("href", "").strip():
+                    self.base, self.based = urljoin(self.base, href), True
             case "meta":
                 kind = parse_attributes(rest).get("name", "").lower()
                 self.versioned = self.versioned or kind == "pypi:repository-version"
-
-    def _move(self, href: str) -> None:
-        if href:
-            self.base, self.based = urljoin(self.base, href), True
 
     def _add(self, facts: dict[str, str]) -> None:
         href = facts.get("href", "").strip()
@@ -92,7 +89,7 @@ def parse_attributes(text: str) -> dict[str, str]:
 
 
 def _join(base: str, href: str) -> str:
-    """Join as urljoin does; the two forms that pages are full of take no parsing."""
+    """Join as urljoin does, without parsing for the two usual forms."""
     if href.startswith(_SCHEMES):
         return href
     if href.startswith("/") and not href.startswith("//") and "/." not in href:
@@ -107,7 +104,7 @@ def _origin(base: str) -> str:
 
 
 def parse_html(text: str, url: str) -> LinkPage:
-    """Read the links to files on a page that was found at `url`; ValueError for a page full of broken tags.
+    """Read the links to files of a page at `url`; ValueError for a page full of unclosed tags.
 
     https://peps.python.org/pep-0503/, https://packaging.python.org/en/latest/specifications/simple-repository-api/
     """
@@ -120,7 +117,7 @@ def parse_html(text: str, url: str) -> LinkPage:
 
 
 def _tags_of(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names of the tags that matter, outside comments, each with the rest of the tag."""
+    """Yield the relevant tags outside of comments: name, and rest of the tag."""
     at, broken, comments_end = 0, 0, True
     while match := _START.search(text, at):
         at = match.end()

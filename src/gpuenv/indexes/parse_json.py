@@ -18,30 +18,26 @@ _API_MAJOR = "1"
 
 
 def parse_json(text: str, url: str) -> LinkPage:
-    """Read the links of a PEP 691 page that was found at `url`; ValueError if it is none.
+    """Read the links of a PEP 691 page at `url`; raise ValueError.
 
     https://packaging.python.org/en/latest/specifications/simple-repository-api/
     """
-    files = _files(_load(text))
+    try:
+        page = load_json(text)
+    except ValueError:
+        raise ValueError(tr("the page is not valid JSON")) from None
+    files = _files(page if isinstance(page, dict) else {})
     links = [_link(file, url) for file in files]
     garbled = (_shown(file) for file, link in zip(files, links, strict=True) if link is None)
     kept = tuple(link for link in links if link and not leads_inside(link.url, url))
     return LinkPage(kept, is_index=True, garbled=tuple(garbled))
 
 
-def _load(text: str) -> object:
-    try:
-        return load_json(text)
-    except ValueError:
-        raise ValueError(tr("the page is not valid JSON")) from None
-
-
-def _files(page: object) -> list[Any]:
-    meta = page.get("meta") if isinstance(page, dict) else None
+def _files(page: dict[str, Any]) -> list[Any]:
+    meta, files = page.get("meta"), page.get("files")
     version = meta.get("api-version") if isinstance(meta, dict) else None
     if not isinstance(version, str) or version.partition(".")[0] != _API_MAJOR:
         raise ValueError(tr("the page is not a simple index of a known version"))
-    files = page.get("files") if isinstance(page, dict) else None
     if not isinstance(files, list):
         raise ValueError(tr("the page has no list of files"))
     check_links(len(files))

@@ -1,4 +1,4 @@
-"""The listing that ships with gpuenv: what is known to be published, for when no index can be asked."""
+"""The listing of known files that is shipped with gpuenv, for use without any index."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Release = tuple[NormalizedName, Version]
 
 @dataclass(frozen=True, slots=True)
 class Bases:
-    """Where the two kinds of index are; the PyTorch index has its files at addresses that can be told."""
+    """The URLs of the two kinds of index."""
 
     pytorch: str
     pypi: str
@@ -53,18 +53,17 @@ def read_snapshot(
     projects: tuple[NormalizedName, ...],
     bases: Bases,
 ) -> tuple[Listing, ...]:
-    """Return what is known to be published: a listing for each kind of index and project.
+    """Return a listing of the known files for each kind of index and project.
 
-    `rows` are those of matrices/wheels.json. Files of `builds` whose evidence is `assumed`, and of the
-    companions that `pairings` give to any build, are named as the nearest that were seen, where no row has
-    any of that variant: the companions of a release were always published for each of its variants.
-    The sources are named `pytorch` and `pypi`; names in rows that are no wheel's are in `unparsed`.
+    `rows` are those of matrices/wheels.json. Where they lack a variant, the files of `builds` whose evidence
+    is `assumed`, and of their companions by `pairings`, are named like known ones: the companions of a
+    release were always published for each of its variants. Invalid wheel names are in `unparsed`.
     """
-    shelved: dict[tuple[str, str], list[_Row]] = defaultdict(list)
+    grouped: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in rows:
-        shelved[row["index"], row["project"]].append(row)
+        grouped[row["index"], row["project"]].append(row)
     seen = {
-        kind: [_listing(shelved[kind, project], kind, project, bases) for project in projects]
+        kind: [_listing(grouped[kind, project], kind, project, bases) for project in projects]
         for kind in _KINDS
     }
     own = [build for build in builds if build.index == "pytorch"]
@@ -82,13 +81,12 @@ def _listing(rows: list[_Row], kind: IndexKind, project: NormalizedName, bases: 
     page = project_page(index, project)
     read = [_file(row, page, bases) for row in rows]
     files = tuple(file for file in read if isinstance(file, WheelFile))
-    return Listing(
-        source, project, files, page, unparsed=tuple(name for name in read if isinstance(name, str))
-    )
+    unparsed = tuple(name for name in read if isinstance(name, str))
+    return Listing(source, project, files, page, unparsed=unparsed)
 
 
 def _file(row: _Row, page: str, bases: Bases) -> WheelFile | str:
-    """The file of `{"filename": …, "index": "pytorch", "subdir": "cu126"}`; the name if no wheel's."""
+    """Read `{"filename": …, "index": "pytorch", "subdir": "cu126"}`; return the name if it is invalid."""
     filename = row["filename"]
     link = Link(
         url=_join(bases.pytorch, row.get("subdir"), filename) if row["index"] == "pytorch" else "",
@@ -110,11 +108,11 @@ def _join(base: str, folder: str | None, filename: str) -> str:
 def _assumed_names(
     builds: list[TorchBuild], pairings: tuple[Pairing, ...], seen: list[Listing]
 ) -> dict[NormalizedName, dict[str, Variant]]:
-    """File names that the builds and their companions must have, by project, each with its variant."""
-    shelf: dict[_Release, list[WheelFile]] = defaultdict(list)
+    """Return the names that files of the builds and their companions must have, with their variants."""
+    known: dict[_Release, list[WheelFile]] = defaultdict(list)
     for listing in seen:
         for file in listing.files:
-            shelf[listing.project, Version(file.version.public)].append(file)
+            known[listing.project, Version(file.version.public)].append(file)
     paired: dict[Version, list[Pairing]] = defaultdict(list)
     for pairing in pairings:
         paired[pairing.torch].append(pairing)
@@ -123,7 +121,7 @@ def _assumed_names(
         if build.evidence == "assumed":
             names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
         for pairing in paired[build.torch]:
-            files = shelf[pairing.project, pairing.version]
+            files = known[pairing.project, pairing.version]
             names[pairing.project] |= dict.fromkeys(_names_of_companion(pairing, build, files), build.variant)
     return names
 
@@ -135,7 +133,7 @@ def _names_of_torch(build: TorchBuild) -> Iterator[str]:
 
 
 def _names_of_companion(pairing: Pairing, build: TorchBuild, files: list[WheelFile]) -> Iterator[str]:
-    """Names with the tags of the release's other files for the platform; none if the variant was seen."""
+    """Yield names with the tags of the release's other files, unless the variant is known."""
     fitting = [file for file in files if _is_for(file, build.platform)]
     if any(file.variant == build.variant for file in fitting):
         return
@@ -147,17 +145,15 @@ def _names_of_companion(pairing: Pairing, build: TorchBuild, files: list[WheelFi
 
 def _is_for(file: WheelFile, platform: Platform) -> bool:
     start, end = _TAG_ENDINGS[platform]
-    places = [tag.platform for tag in file.tags]
-    return any(start in location and location.endswith(end) for location in places)
+    return any(start in tag.platform and tag.platform.endswith(end) for tag in file.tags)
 
 
 def _extended(listing: Listing, names: dict[str, Variant], bases: Bases) -> Listing:
     known = {file.filename for file in listing.files}
-    assumed = (
-        replace(
-            parse_wheel_link(Link(_join(bases.pytorch, str(variant), name), name), listing.page), assumed=True
-        )
+    links = (
+        Link(_join(bases.pytorch, str(variant), name), name)
         for name, variant in names.items()
         if name not in known
     )
+    assumed = (replace(parse_wheel_link(link, listing.page), assumed=True) for link in links)
     return replace(listing, files=(*listing.files, *assumed))

@@ -1,4 +1,4 @@
-"""Addresses of indexes: taking them apart, joining them."""
+"""URLs of indexes: classifying, splitting and joining them."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _TORCH_FOLDER = "whl"
 
 
 def is_remote(url: str) -> bool:
-    """Whether an address is read over HTTP; all others are paths or `file:` URLs."""
+    """Whether a URL is read over HTTP; all others are paths or `file:` URLs."""
     return _REMOTE.match(url) is not None
 
 
 def is_file_url(url: str) -> bool:
-    """Whether an address is a `file:` URL."""
+    """Whether this is a `file:` URL."""
     return url.strip().lower().startswith("file:")
 
 
 def local_path(url: str) -> Path:
-    """Turn a path or a `file:` URL into a path."""
+    """Convert a path or a `file:` URL to a path."""
     if not is_file_url(url):
         return Path(url)
     parts = urlsplit(url)
@@ -42,16 +42,15 @@ def local_path(url: str) -> Path:
 
 
 def project_page(url: str, project: NormalizedName) -> str:
-    """Return the address of a project's page on a PEP 503 index; a query (a token) stays at the end."""
+    """Return the URL of a project's page on a PEP 503 index; a query (a token) stays at the end."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{project}/", fragment=""))
 
 
 def guess_source(url: str, origin: str, *, role: Role = "index", name: str | None = None) -> IndexSource:
-    """Tell from an address's shape, and from how it was given, what kind of place it is.
+    """Classify a URL: a path or `file:` URL is a directory, find-links and `.html` are one flat page.
 
-    A path or `file:` URL is a directory, what is given as find-links or ends in `.html` is one flat page.
-    The others are PEP 503 indexes; a `mirror` may turn out to be a flat page: its project pages are missing.
+    All others are PEP 503 indexes; a `mirror` may turn out to be a flat page: its project pages are missing.
     """
     url = url.strip()
     if not is_remote(url):

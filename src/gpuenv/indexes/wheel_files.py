@@ -24,14 +24,14 @@ _VARIANT_NAME = re.compile(r"(?:cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?:[-_.]\w[\w.-]*
 
 @dataclass(frozen=True, slots=True)
 class ProjectFiles:
-    """The wheels of one project among some links, and the names that should have been wheels and are not."""
+    """The wheels of one project among some links, and the names that are not valid wheel names."""
 
     files: tuple[WheelFile, ...]
     unparsed: tuple[str, ...]
 
 
 def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> ProjectFiles:
-    """Return the project's wheels; other projects' files and what is no wheel are passed over."""
+    """Return the project's wheels; all other links are ignored."""
     files, unparsed = [], []
     for link in links:
         if link.filename.endswith(".whl") and _as_project(link.filename.partition("-")[0]) == project:
@@ -43,18 +43,19 @@ def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> 
 
 
 def parse_wheel_link(link: Link, page: str) -> WheelFile:
-    """Read a wheel's name, and its variant from its place; ValueError for a name that is no wheel's.
+    """Read a wheel's name, and its variant from its name or its URL; ValueError for an invalid name.
 
-    `page` is the address of the page that has the link.
+    `page` is the URL of the page that has the link.
     """
     if not _PLAIN_NAME.fullmatch(check_wheel_name(link.filename)):
         raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=link.filename))
-    name, version, tags = _parse_name(link.filename)
-    local = version.local
-    if local and is_variant(local):
-        variant: Variant | None = Variant(local)
-    else:  # a commit is no variant, but it is no build of PyPI's either
-        variant = variant_of_place(link.url, page) or (Variant(local) if local else None)
+    # name and tags apart, as a page repeats each of them dozens of times
+    head, *tag_parts = link.filename.removesuffix(".whl").rsplit("-", 3)
+    name, version = _parse_head(head)
+    tags = _parse_tags("-".join(tag_parts))
+    variant = Variant(version.local) if version.local else None
+    if variant is None or not is_variant(str(variant)):  # a commit is no variant, but not PyPI's build either
+        variant = variant_of_place(link.url, page) or variant
     return WheelFile(
         name=name,
         version=version,
@@ -70,17 +71,11 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
 
 
 def _spelt(url: str) -> str:
-    """A URL with the `+` of its path as `%2B`: some servers take a plain one for a blank."""
+    """Encode the `+` of a URL's path as `%2B`: some servers read a plain one as a blank."""
     if "+" not in url or not url.startswith("http"):
         return url
     path, question, query = url.partition("?")
     return path.replace("+", "%2B") + question + query
-
-
-def _parse_name(filename: str) -> tuple[NormalizedName, Version, frozenset[Tag]]:
-    """Parse a wheel's name in two parts: a page repeats each of them dozens of times."""
-    head, *tags = filename.removesuffix(".whl").rsplit("-", 3)
-    return (*_parse_head(head), _parse_tags("-".join(tags)))
 
 
 @cache
@@ -95,9 +90,9 @@ def _parse_tags(tags: str) -> frozenset[Tag]:
 
 
 def variant_of_place(url: str, page: str) -> Variant | None:
-    """Tell a variant from the folder a file lies in (`/whl/cu101/torch-1.4.0-….whl`), else from its page's.
+    """Read a variant from a file's folder (`/whl/cu101/torch-1.4.0-….whl`), else from its page's.
 
-    Up to torch 1.1 the folder is the only sign, and some companions have no other to this day.
+    Up to torch 1.1, and of some companions to this day, it is in no other place.
     """
     for path in (_folders(url.rpartition("/")[0])[-1:], _folders(page.rpartition("/")[0])[-2:]):
         for folder in reversed(path):
@@ -113,7 +108,7 @@ def is_variant(name: str) -> bool:
 
 @cache
 def _folders(location: str) -> tuple[str, ...]:
-    """The folders of a URL without its last part: whl, cu126 and torch for `https://…/whl/cu126/torch`."""
+    """Return the folders of a URL: whl, cu126 and torch of `https://…/whl/cu126/torch`."""
     return tuple(unquote(part) for part in urlsplit(location).path.split("/") if part)
 
 

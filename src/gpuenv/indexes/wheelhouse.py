@@ -42,7 +42,7 @@ def _read(source: IndexSource, project: NormalizedName) -> Listing:
 
 
 def _place_of(root: Path, project: NormalizedName) -> Path:
-    """The directory or page that lists a project: `ROOT`, else `ROOT/torch/` or `ROOT/simple/torch/`."""
+    """Return the directory or page that lists a project: `ROOT`, `ROOT/torch/` or `ROOT/simple/torch/`."""
     if root.is_file() or select_wheels(_links_at(root), project, root.as_uri()).files:
         return root
     for folder in (root / project, root / "simple" / project):
@@ -56,13 +56,10 @@ def _place_of(root: Path, project: NormalizedName) -> Path:
 
 def _links_at(file: Path) -> tuple[Link, ...]:
     if file.is_dir() or not file.exists():
-        return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in _wheels_in(file))
+        wheels = sorted(path for path in file.iterdir() if path.suffix == ".whl" and path.is_file())
+        return tuple(Link(path.as_uri(), path.name, size=path.stat().st_size) for path in wheels)
     page = parse_html(read_limited(file, _LARGEST_PAGE).decode("utf-8", errors="replace"), file.as_uri())
     return tuple(_sized(link) for link in page.links)
-
-
-def _wheels_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix == ".whl" and path.is_file())
 
 
 def _sized(link: Link) -> Link:
@@ -75,7 +72,7 @@ def _sized(link: Link) -> Link:
 
 
 def _with_variant(file: WheelFile) -> WheelFile | str:
-    """Let a torch wheel say itself which variant it is where its name does not; a text if it can't."""
+    """Read a torch wheel's variant from its content where its name has none; return a text on failure."""
     if file.name != _TORCH or is_remote(file.url) or is_variant(file.version.local or ""):
         return file
     try:

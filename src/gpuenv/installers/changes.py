@@ -1,4 +1,4 @@
-"""What an installer would change in an environment, so that all that is asked for holds together there."""
+"""Let uv resolve the changes of an environment."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv
 from gpuenv.installers.dry_run import PackageChange, parse_uv_changes
-from gpuenv.installers.uv_compile import LIMIT_S
-from gpuenv.installers.uv_failure import Unresolvable, parse_failure
+from gpuenv.installers.uv_compile import run_resolver
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Sources
-from gpuenv.process import subprocesses as process
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeQuestion:
-    """What is to hold in the environment of an interpreter.
+    """The requirements and constraints that must hold in the environment of an interpreter.
 
-    All of `requirements` are to hold together; what is there and fits stays. `constraints` hold for what else
-    comes along. `upgrade` are names of which the newest is taken, `again` names that are installed anew.
+    Installed packages that fit stay, except those to `upgrade` or to reinstall (`again`).
     """
 
     python: str
@@ -34,19 +32,10 @@ class ChangeQuestion:
 def ask_changes(
     question: ChangeQuestion, environ: Mapping[str, str]
 ) -> tuple[PackageChange, ...] | Unresolvable:
-    """Return what would change, by name; uv decides, whoever installs, as it knows what is there.
-
-    Raises Unreachable where an index could not be read, InstallFailed where uv failed in another way.
-    """
-    done = process.run(
-        (uv.find(), *change_arguments(question)),
-        timeout_s=LIMIT_S,
-        environ=uv.environment(environ, question.sources),
-        stdin="\n".join(question.constraints) + "\n",
-    )
-    if done.ok:
-        return parse_uv_changes(done.stderr + "\n" + done.stdout)
-    return parse_failure(done.stderr or done.error or tr("uv timed out"))
+    """Return the changes by name; uv decides, whichever installer applies them. Raises as `run_resolver`."""
+    lines = "\n".join(question.constraints)
+    done = run_resolver(change_arguments(question), question.sources, lines, environ)
+    return done if isinstance(done, Unresolvable) else parse_uv_changes(done.stderr + "\n" + done.stdout)
 
 
 def change_arguments(question: ChangeQuestion) -> tuple[str, ...]:

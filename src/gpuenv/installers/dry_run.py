@@ -1,4 +1,4 @@
-"""What an installer says it would do to an environment that is there."""
+"""Parse the dry runs of installers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ UNKNOWN = "?"  # the version of what has to be built to know it
 
 @dataclass(frozen=True, slots=True)
 class PackageChange:
-    """One package: `before` is None for a new one, `after` for one that is taken out.
+    """A change of one package: `before` is None for a new one, `after` for a removed one.
 
-    `url` is where it comes from, where no index says so; `size` is how many bytes are fetched, or given back.
+    `url` is for packages that are not from an index; `size` are the bytes to download, or freed.
     """
 
     name: str
@@ -57,7 +57,7 @@ def parse_uv_changes(text: str) -> tuple[PackageChange, ...]:
 
 
 def _version_in(address: str) -> str:
-    """Return the version that a wheel's address tells, `?` for any other."""
+    """Return the version in a wheel's URL, `?` for any other URL."""
     name = unquote(urlsplit(address).path).rpartition("/")[2]
     try:
         return str(parse_wheel_filename(check_wheel_name(name))[1])

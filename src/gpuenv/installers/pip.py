@@ -1,4 +1,4 @@
-"""The pip manager: `python -m venv`, `pip install`; pip's own configuration holds."""
+"""The pip manager: `python -m venv` and `pip install`, with pip's own configuration."""
 
 from __future__ import annotations
 
@@ -40,52 +40,35 @@ _FIRST_WITH_NEW_PIP = (3, 10)
 
 
 def steps(wanted: InstallRequest) -> tuple[Step, ...]:
-    """Return the commands that make the environment; isolated, so that no `venv.py` beside one is run."""
+    """Return the commands that create the environment; isolated, so that no `venv.py` is imported."""
     options = source_options(wanted.sources)
     install = (wanted.target_python, "-I", "-m", "pip", "install")
-    return (
-        Step(
-            (*_interpreter(wanted), "-I", "-m", "venv", wanted.target),
-            tr("create an environment with Python {version}", version=wanted.python),
-        ),
+    why = tr("create an environment with Python {version}", version=wanted.python)
+    result = [
+        Step((*_interpreter(wanted), "-I", "-m", "venv", wanted.target), why),
         *_upgrade(wanted, install, options),
-        *((checked_step(wanted.checked, wanted.target_python),) if wanted.checked else ()),
-        *_held_step(wanted, install, options),
-        *(() if _is_complete(wanted) else (Step((*install, *_bound(wanted), *options), wanted.why),)),
-    )
-
-
-def _held_step(
-    wanted: InstallRequest, install: tuple[str, ...], options: tuple[str, ...]
-) -> tuple[Step, ...]:
-    if wanted.held is None or wanted.held.listed is None:
-        return ()
-    why = tr("install the rest by hash, each from the first index that lists it")
-    return (Step((*install, *held_arguments(wanted.held.listed), *options), why),)
-
-
-def _bound(wanted: InstallRequest) -> tuple[str, ...]:
-    """Return what is asked for, bound to the versions that were resolved."""
-    bounds = wanted.held.bounds if wanted.held else None
-    return (*wanted.packages, *(("--constraint", bounds) if bounds else ()))
-
-
-def _is_complete(wanted: InstallRequest) -> bool:
-    return wanted.held is not None and wanted.held.complete
+    ]
+    if wanted.checked:
+        result.append(checked_step(wanted.checked, wanted.target_python))
+    held = wanted.held
+    if held and held.listed is not None:
+        why = tr("install the rest by hash, each from the first index that lists it")
+        result.append(Step((*install, *held_arguments(held.listed), *options), why))
+    if not (held and held.complete):
+        bounds = ("--constraint", held.bounds) if held and held.bounds else ()
+        result.append(Step((*install, *wanted.packages, *bounds, *options), wanted.why))
+    return tuple(result)
 
 
 def checked_step(checked: CheckedStack, python: str, *, anew: bool = False) -> Step:
-    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    """Return the command that installs the checked files; `anew`: also over installed ones."""
     head = (python, "-I", "-m", "pip", "install", *(("--force-reinstall",) if anew else ()))
     return Step((*head, *checked_arguments(checked)), why_checked())
 
 
 def _upgrade(wanted: InstallRequest, install: tuple[str, ...], options: tuple[str, ...]) -> tuple[Step, ...]:
-    if (
-        wanted.sources.no_index
-        or wanted.sources.offline
-        or PythonOffer(wanted.python.rstrip("t")).minor >= _FIRST_WITH_NEW_PIP
-    ):
+    is_new = PythonOffer(wanted.python.rstrip("t")).minor >= _FIRST_WITH_NEW_PIP
+    if is_new or wanted.sources.no_index or wanted.sources.offline:
         return ()
     why = tr(
         "the pip that comes with Python {version} may be too old for today's wheels", version=wanted.python
@@ -100,9 +83,9 @@ def _interpreter(wanted: InstallRequest) -> tuple[str, ...]:
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:
-    """Return the options that tell pip where to look; extra indexes are the user's own, never torch's.
+    """Return pip's options for indexes and links; extra indexes are the user's own, never torch's.
 
-    pip asks an index even for what it has in its cache: offline there is none.
+    Offline there is no index, as pip would query it even for cached files.
     """
     no_index = sources.no_index or sources.offline
     access = sources.access
@@ -118,12 +101,12 @@ def source_options(sources: Sources) -> tuple[str, ...]:
 
 
 def executables() -> Mapping[str, str]:
-    """Return nothing: the steps name interpreters by their paths."""
+    """Return an empty mapping: the steps name interpreters by their paths."""
     return {}
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
-    """Return the variables to run pip with: the user's, less what would install elsewhere."""
+    """Return the variables to run pip with: the user's, without those that redirect the installation."""
     variables = without(without_active_hold(environ), _MISLEADING)
     variables |= pip_reaching(sources.access, variables)
     # of what is there, in a new environment and after a step of ours, nothing is to be replaced unseen
@@ -136,7 +119,7 @@ def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
 def available_pythons(
     pythons: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
 ) -> tuple[PythonOffer, ...]:
-    """Return the Pythons found that can make an environment with pip in it: pip itself brings none."""
+    """Return the Pythons that can create an environment with pip; pip itself installs none."""
     del offline
     offers = installed_offers(pythons)
     if not offers:
@@ -147,6 +130,6 @@ def available_pythons(
 
 
 def can_make_environments(python: str, environ: Mapping[str, str]) -> bool:
-    """Tell whether the interpreter has venv and ensurepip; Debian ships it without."""
+    """Tell whether the interpreter has venv and ensurepip, unlike Debian's."""
     probe = (python, "-I", "-c", "import ensurepip, venv")
     return process.run(probe, timeout_s=_PROBE_LIMIT_S, environ=without(environ, MISLEADING)).ok

@@ -1,10 +1,10 @@
-"""What every manager offers: one module each, all of this shape."""
+"""The interface of the managers, which are modules, and what they have in common."""
 
 from __future__ import annotations
 
 import ntpath
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,13 +17,12 @@ from gpuenv.model.python import PythonOffer
 
 @dataclass(frozen=True, slots=True)
 class InstallRequest:
-    """What a manager is told to make.
+    """The environment that a manager is to create.
 
-    `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` the interpreter to use where one is there.
-    `target` is where the environment goes; `system` is linux, windows or macos. `hashed` is a requirements
-    file that has the hash of every file, and stands for all else that is asked for. `release` is the
-    MAJOR.MINOR.PATCH that the manager is to bring, where a patch release was asked for. `checked` are files
-    on this disk that are installed first, by their hashes; `held` are further files, by their hashes.
+    `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` its interpreter if installed, `release`
+    the patch release to install. `target` is the path of the environment; `system` is linux, windows or
+    macos. `hashed` is a requirements file with the hashes of all files, which replaces all other
+    requirements. `checked` are local files to install first, `held` further files, both by their hashes.
     """
 
     pins: tuple[str, ...]
@@ -41,10 +40,7 @@ class InstallRequest:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """All that is asked for, each once, as pip and uv take it.
-
-        Neither uv nor pip takes constraints on its command line, so they stand among the requirements.
-        """
+        """The distinct requirements for pip and uv, constraints among them, for which they have no option."""
         if self.hashed is not None:
             return ("--no-deps", "--require-hashes", "-r", self.hashed)
         requested = tuple(dict.fromkeys((*self.pins, *self.requirements, *self.constraints)))
@@ -55,40 +51,35 @@ class InstallRequest:
 
     @property
     def why(self) -> str:
-        """Say what is installed, and why what was not asked for."""
+        """Say what is installed, and why there are constraints."""
         if self.hashed is not None:
             return tr("install the files that the lock lists, each checked by hash")
-        why = (
-            tr("install everything else from the index")
-            if self.checked
-            else tr("install torch from the source of its build, everything else from the index")
-        )
+        if self.checked:
+            why = tr("install everything else from the index")
+        else:
+            why = tr("install torch from the source of its build, everything else from the index")
         if not self.constraints:
             return why
-        constraints = " ".join(self.constraints)
-        return (
-            why
-            + "; "
-            + tr("{constraints} excludes versions that are known to break it", constraints=constraints)
-        )
+        facts = {"constraints": " ".join(self.constraints)}
+        return f"{why}; {tr('{constraints} excludes versions that are known to break it', **facts)}"
 
     @property
     def target_python(self) -> str:
-        """The interpreter of the environment to be made."""
+        """The interpreter of the new environment."""
         return environment_python(self.target, self.system)
 
 
 def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
-    """Return what pip and uv take to install checked files, and no others whatever they are configured for.
+    """Return the arguments by which pip and uv install only checked files, whatever their configuration.
 
-    By hash, not by path: for a path they would record in the environment where the file lay.
+    By hash, not by path, which they would record in the environment.
     """
     folders = (word for folder in checked.folders for word in ("--find-links", folder))
     return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
 
 
 def held_arguments(listed: str) -> tuple[str, ...]:
-    """Return what pip and uv take to install files by their hashes, on whichever index they lie."""
+    """Return the arguments by which pip and uv install files by their hashes, from any index."""
     return ("--no-deps", "--require-hashes", "-r", listed)
 
 
@@ -106,7 +97,7 @@ class Manager(Protocol):
         """Return the commands that, pasted into a shell, do what `create` does."""
 
     def executables(self) -> Mapping[str, str]:
-        """Map the program names that stand first in the steps to the files to run, where they differ."""
+        """Map the programs of the steps to paths, where they are not on PATH."""
 
     def environment(self, environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
         """Return the variables to run the steps with."""
@@ -114,11 +105,11 @@ class Manager(Protocol):
     def available_pythons(
         self, pythons: tuple[FoundPython, ...], environ: Mapping[str, str], *, offline: bool = False
     ) -> tuple[PythonOffer, ...]:
-        """Return the Pythons an environment can have, newest first, installed ones before the others."""
+        """Return the available Pythons, newest first, installed ones before the others."""
 
 
 class CondaManager(Protocol):
-    """What knows one tool for conda packages."""
+    """A manager of conda packages."""
 
     @property
     def NAME(self) -> str:  # noqa: N802 - as the modules of the other managers have it
@@ -136,27 +127,26 @@ def environment_python(target: str, system: str) -> str:
 
 
 def installed_offers(pythons: tuple[FoundPython, ...]) -> tuple[PythonOffer, ...]:
-    """Return the interpreters that were found, as offers."""
-    offers = (
+    """Return installed interpreters as offers."""
+    return sort_offers(
         PythonOffer(python.version, python.path, installed=True, free_threaded=python.free_threaded)
         for python in pythons
     )
-    return sort_offers(tuple(offers))
 
 
-def sort_offers(offers: tuple[PythonOffer, ...]) -> tuple[PythonOffer, ...]:
+def sort_offers(offers: Iterable[PythonOffer]) -> tuple[PythonOffer, ...]:
     """Newest first; of one release the installed ones first, and free-threaded ones last."""
-    return tuple(
-        sorted(
-            offers, key=lambda offer: (offer.minor, offer.installed, not offer.free_threaded), reverse=True
-        )
-    )
+
+    def order(offer: PythonOffer) -> tuple[object, ...]:
+        return offer.minor, offer.installed, not offer.free_threaded
+
+    return tuple(sorted(offers, key=order, reverse=True))
 
 
 def without(environ: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return the variables except those named: they would send an installer elsewhere."""
+    """Return the variables without some that would redirect an installer."""
     return {name: value for name, value in environ.items() if name not in names}
 
 
-# Under a foreign PYTHONPATH pip takes what lies there for installed; PYTHONHOME breaks any other interpreter.
+# pip counts packages in a foreign PYTHONPATH as installed; PYTHONHOME breaks any other interpreter.
 MISLEADING = ("PYTHONPATH", "PYTHONHOME", "__PYVENV_LAUNCHER__")

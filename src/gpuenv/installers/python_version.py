@@ -1,4 +1,4 @@
-"""Which patch release an interpreter is, asked of itself where its place does not tell."""
+"""Ask an interpreter for its patch release, if it is not known from its path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RELEASE = re.compile(r"(3\.\d{1,2}\.\d{1,2})\+?")
 
 
 def with_release(offer: PythonOffer, environ: Mapping[str, str]) -> PythonOffer | None:
-    """Return the offer with its patch release, None where its interpreter does not answer."""
+    """Return the offer with its patch release, None if its interpreter does not run."""
     if offer.version != offer.short:
         return offer
     if offer.path is None:
@@ -30,7 +30,7 @@ def with_release(offer: PythonOffer, environ: Mapping[str, str]) -> PythonOffer 
 
 
 def parse_release(text: str) -> str:
-    """Parse `3.11.2`, or `3.13.0+` of a Python built between releases; raise ValueError for anything else."""
+    """Parse `3.11.2`, or `3.13.0+` of a Python built between releases; raise ValueError."""
     match = _RELEASE.fullmatch(text.strip())
     if not match or not text.isascii():
         raise ValueError(tr("`{text}` is not a valid Python release (example: 3.11.4)", text=text[:80]))

@@ -19,7 +19,7 @@ from gpuenv.installers.conda.failure import CondaFailure, FailureWords, parse_fa
 from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError
 from gpuenv.installers.conda.rattler_client import RattlerSession
 from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
-from gpuenv.installers.conda.solve import Solved, check_pins, failure_told
+from gpuenv.installers.conda.solve import Solved, check_pins, error_of
 from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
@@ -33,35 +33,30 @@ _SAME = "micromamba"  # the tool whose command does what py-rattler does without
 
 
 def steps(wanted: CondaWanted) -> tuple[Step, ...]:
-    """Return the command of a conda tool that does the same: py-rattler has none."""
+    """Return the equivalent command of a conda tool: py-rattler has none."""
     (step,) = conda_calls.steps(_SAME, wanted)
     why = tr("create the conda environment within gpuenv; this command of {tool} is equivalent", tool=_SAME)
     return (replace(step, why=why),)
 
 
 def is_there() -> bool:
-    """Whether the extra is installed in a version that gpuenv knows."""
+    """Whether the extra is installed in a supported version."""
     return _version().rpartition(".")[0] == _MINOR
 
 
 def find() -> CondaTool:
-    """Return what stands for the tool in messages; raise UsageError where the extra is missing or another."""
+    """Return py-rattler as a tool for messages; raise UsageError if it is missing or not supported."""
     version = _version()
-    if not is_there():
-        message = (
-            tr("py-rattler was not found")
-            if not version
-            else tr("py-rattler {version} is not the version that gpuenv supports", version=version)
-        )
-        raise UsageError(
-            message,
-            code="manager-missing",
-            fixes=(
-                Fix(tr("install it next to gpuenv"), install_extra("rattler")),
-                Fix(tr("or use another manager: --manager uv")),
-            ),
-        )
-    return CondaTool(NAME, f"{_DISTRIBUTION} {version}")
+    if is_there():
+        return CondaTool(NAME, f"{_DISTRIBUTION} {version}")
+    message = tr("py-rattler was not found")
+    if version:
+        message = tr("py-rattler {version} is not the version that gpuenv supports", version=version)
+    fixes = (
+        Fix(tr("install it next to gpuenv"), install_extra("rattler")),
+        Fix(tr("or use another manager: --manager uv")),
+    )
+    raise UsageError(message, code="manager-missing", fixes=fixes)
 
 
 @cache
@@ -77,16 +72,16 @@ def _version() -> str:
 
 
 def solve(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> tuple[CondaRecord, ...]:
-    """Return the packages that would be installed, which hold to the pins; see `solve_somewhere`."""
+    """Return the packages that would be installed; see `solve_somewhere`."""
     return solve_somewhere(wanted, calling, offline=offline).records
 
 
 def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> Solved:
-    """Plan; where a channel can't be read at one address, the next one is tried.
+    """Solve; where a channel cannot be read, its next URL is tried.
 
-    In what is returned each channel has the addresses that are left, the one to read it at first. Raises
-    Refused where no packages fit, or others than the pins came out, Unreachable once a channel has no other
-    address, UsageError without py-rattler or for a spec that is none.
+    The channels of the result have the URLs that are left, the working one first. Raises Unsatisfiable for
+    conflicts and violated pins, Unreachable when a channel has no URL left, UsageError without py-rattler or
+    for an invalid spec.
     """
     tool = find()
     missed: tuple[tuple[str, str], ...] = ()
@@ -98,8 +93,11 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
             failure = parse_rattler_failure(error.exception, str(error), _failure_words())
             left = addresses_left(wanted, failure.url) if failure.kind == "channel" else wanted
             if left == wanted or offline:
-                raise _told(tool, failure) from None
-        missed += _dropped(wanted, left, failure.reason)
+                raise _error_of(tool, failure) from None
+        pairs = zip(wanted.channels, left.channels, strict=True)
+        missed += tuple(
+            (url, failure.reason) for old, new in pairs for url in old.urls if url not in new.urls
+        )
         calling.tell(tr("{url} cannot be read; trying the next URL", url=missed[-1][0]))
         wanted = left
     check_pins(tool, records, wanted)
@@ -107,27 +105,26 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
 
 
 def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offline: bool = False) -> None:
-    """Fetch the packages and link them into the prefix, an empty directory or none.
+    """Install the packages into the prefix, which is empty or missing.
 
-    Ctrl-C ends it at once; what is then in the prefix is whoever calls's to remove. Raises Unreachable where
-    a package can't be fetched (`data["url"]` says which), InstallFailed for all else.
+    Ctrl-C stops it at once; the caller removes the prefix. Raises Unreachable where a package cannot be
+    fetched (`data["url"]`), InstallFailed for all else.
     """
     tool = find()
     if offline and solved.fetch:
         raise _not_cached(solved.fetch)
+    session = _session(calling, offline=offline)
     try:
-        rattler_calls.install_records(
-            solved.wanted, solved.records, _session(calling, offline=offline), follower
-        )
+        rattler_calls.install_records(solved.wanted, solved.records, session, follower)
     except LookupError as error:
-        raise _told(
-            tool, CondaFailure("channel", tr("`{file}` no longer exists", file=error.args[0]))
-        ) from None
+        reason = tr("`{file}` no longer exists", file=error.args[0])
+        raise _error_of(tool, CondaFailure("channel", reason)) from None
     except RattlerError as error:
         failure = parse_rattler_failure(error.exception, str(error), _failure_words())
-        if failure.url is None:
-            failure = replace(failure, url=_named_in(str(error), solved.records))
-        raise _told(tool, failure) from None
+        if failure.url is None:  # failed to fetch pip-24.3.1-….conda
+            named = (record.url for record in solved.records if record.filename in str(error))
+            failure = replace(failure, url=next(named, None))
+        raise _error_of(tool, failure) from None
 
 
 def _session(calling: Calling, *, offline: bool) -> RattlerSession:
@@ -136,7 +133,7 @@ def _session(calling: Calling, *, offline: bool) -> RattlerSession:
 
 
 def addresses_left(wanted: CondaWanted, url: str | None) -> CondaWanted:
-    """Leave out the address that `url` lies under, unless its channel has no other."""
+    """Leave out the channel URL that `url` is below, unless its channel has no other."""
     return replace(wanted, channels=tuple(_without(channel, url or "") for channel in wanted.channels))
 
 
@@ -145,33 +142,17 @@ def _without(channel: CondaChannel, url: str) -> CondaChannel:
     return CondaChannel(channel.name, left) if left else channel
 
 
-def _dropped(before: CondaWanted, after: CondaWanted, reason: str) -> tuple[tuple[str, str], ...]:
-    pairs = zip(before.channels, after.channels, strict=True)
-    return tuple((url, reason) for old, new in pairs for url in old.urls if url not in new.urls)
-
-
-def _named_in(text: str, records: tuple[CondaRecord, ...]) -> str | None:
-    """Return the address of the package that a message names: `failed to fetch pip-24.3.1-….conda`."""
-    return next((record.url for record in records if record.filename in text), None)
-
-
-def _told(tool: CondaTool, failure: CondaFailure) -> GpuenvError:
+def _error_of(tool: CondaTool, failure: CondaFailure) -> GpuenvError:
     if failure.kind == "usage":
         return UsageError(
             tr("{tool} cannot read the requirements it was given", tool=_DISTRIBUTION),
             code="bad-spec",
             because=(Because(failure.reason, tool.path),),
         )
-    return failure_told(tool, failure, None)
+    return error_of(tool, failure, None)
 
 
 def _not_cached(fetch: tuple[CondaRecord, ...]) -> Unreachable:
-    return Unreachable(
-        tr(
-            "{count} packages are not in the cache, including `{first}`",
-            count=len(fetch),
-            first=fetch[0].filename,
-        ),
-        code="not-in-the-cache",
-        fixes=(Fix(tr("omit --offline")),),
-    )
+    facts = {"count": len(fetch), "first": fetch[0].filename}
+    message = tr("{count} packages are not in the cache, including `{first}`", **facts)
+    return Unreachable(message, code="not-in-the-cache", fixes=(Fix(tr("omit --offline")),))

@@ -1,4 +1,4 @@
-"""Variables by which uv and pip reach the servers that gpuenv reaches, whichever of them was told how."""
+"""Variables that give uv and pip the same access to servers, whichever of them is configured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuenv.model.access import Access, with_scheme
 
 
 def uv_reaching(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables for uv: what it was told itself goes first."""
+    """Return variables for uv, whose own have precedence."""
     variables = _proxies(access, environ)
     named = (environ.get("REQUESTS_CA_BUNDLE"), environ.get("CURL_CA_BUNDLE"), access.ca_bundle)
     bundle = next(filter(None, named), None)
@@ -23,7 +23,7 @@ def uv_reaching(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def pip_reaching(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return variables for pip: what it was told itself goes first."""
+    """Return variables for pip, whose own have precedence."""
     variables = _proxies(access, environ)
     # the pip of a new environment may be an old one, which does not know SSL_CERT_FILE
     bundle = access.ca_bundle or environ.get("SSL_CERT_FILE")
@@ -38,7 +38,7 @@ def pip_reaching(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _proxies(access: Access, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the proxies, each under both of its names: which of them counts differs."""
+    """Return the proxies, each in lower and upper case, of which programs read one."""
     bare = ("http_proxy", "https_proxy", "all_proxy")
     variables = {
         name: with_scheme(value) for name, value in environ.items() if value and name.lower() in bare

@@ -1,7 +1,6 @@
-"""The variables that a resolver sees beside a stranger's addresses.
+"""The variables of a resolver that reads untrusted URLs.
 
-uv replaces `${NAME}` in every address that a wheel's metadata has, and asks its server for the result:
-what is not among its variables can't be sent away.
+uv expands `${NAME}` in the URLs of a wheel's metadata and requests the result, which leaks the variables.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _OF_UV = re.compile(
 
 
 def only_of_uv(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that uv itself reads."""
+    """Return only the variables that uv itself reads."""
     return {name: value for name, value in environ.items() if _OF_UV.fullmatch(name)}
 
 
 def may_tell_secrets(sources: Sources, environ: Mapping[str, str]) -> bool:
-    """Tell whether uv needs variables that hold a password: those that it is given for indexes among them."""
+    """Tell whether uv's own variables, or those for the indexes, hold a password."""
     kept = only_of_uv(environ)
     places = (sources.index_url or "", *sources.extra_index_urls, *sources.find_links)
     return any(map(has_userinfo, (*places, *kept.values()))) or any(map(_SECRET.search, kept))

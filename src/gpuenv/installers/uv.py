@@ -42,52 +42,40 @@ _TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mi
 
 
 def steps(wanted: InstallRequest) -> tuple[Step, ...]:
-    """Return the commands that make the environment."""
+    """Return the commands that create the environment."""
     python = wanted.python_path or wanted.release or wanted.python
-    return (
-        Step(
-            ("uv", "venv", "--python", python, wanted.target),
-            tr("create an environment with Python {version}", version=wanted.python),
-        ),
-        *install_steps(wanted, wanted.target),
-    )
+    why = tr("create an environment with Python {version}", version=wanted.python)
+    venv = Step(("uv", "venv", "--python", python, wanted.target), why)
+    return (venv, *install_steps(wanted, wanted.target))
 
 
 def install_steps(wanted: InstallRequest, environment: str) -> tuple[Step, ...]:
-    """Return the commands that install into an environment, what was checked first."""
+    """Return the commands that install into an environment, checked files first."""
     checked = (checked_step(wanted.checked, environment),) if wanted.checked else ()
     return (*checked, install_step(wanted, environment))
 
 
 def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False) -> Step:
-    """Return the command that installs the files that were checked; `anew`: over those that are there."""
+    """Return the command that installs the checked files; `anew`: also over installed ones."""
     head = ("uv", "pip", "install", "--python", environment, *(("--reinstall",) if anew else ()))
     return Step((*head, *checked_arguments(checked)), why_checked())
 
 
 def install_step(wanted: InstallRequest, environment: str) -> Step:
-    """Return the command that installs into an environment, given by its path or its interpreter's.
-
-    A lock's hashes say which file is meant, on whichever index it lies.
-    """
+    """Return the command that installs into an environment; a lock's hashes allow any index."""
     any_index = ("--index-strategy", "unsafe-best-match") if wanted.hashed else ()
     sources = (*source_options(wanted.sources), *any_index)
     return Step(("uv", "pip", "install", "--python", environment, *wanted.packages, *sources), wanted.why)
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:
-    """Return the options that tell uv where to look.
-
-    Extra indexes are the user's own and come first: of several that have a package, the first serves it, as
-    uv does by itself, unless the user's own configuration names another `index-strategy`.
-    """
+    """Return uv's options for indexes and links; extra indexes are the user's own, and take precedence."""
     access = sources.access
     options: list[str] = ["--no-index"] if sources.no_index else []
     if sources.index_url and not sources.no_index:
         options += ["--default-index", access.naming_user(sources.index_url)]
-    if sources.extra_index_urls and not sources.no_index:
-        for url in sources.extra_index_urls:
-            options += ["--index", access.naming_user(url)]
+    for url in () if sources.no_index else sources.extra_index_urls:
+        options += ["--index", access.naming_user(url)]
     for find_link in sources.find_links:
         options += ["--find-links", access.naming_user(find_link)]
     options += ["--only-binary", ":all:"] if sources.only_binary else []
@@ -96,26 +84,23 @@ def source_options(sources: Sources) -> tuple[str, ...]:
 
 def find() -> str:
     """Return the path of the embedded uv, else of the one on PATH; raise UsageError without either."""
-    value = find_embedded_uv() or find_executable("uv", os.environ)
-    if value is None:
-        raise UsageError(
-            tr("uv was not found"),
-            code="manager-missing",
-            fixes=(
-                Fix(tr("install it next to gpuenv"), "pip install uv"),
-                Fix(tr("or use another manager: --manager pip")),
-            ),
-        )
-    return str(value)
+    path = find_embedded_uv() or find_executable("uv", os.environ)
+    if path is not None:
+        return str(path)
+    fixes = (
+        Fix(tr("install it next to gpuenv"), "pip install uv"),
+        Fix(tr("or use another manager: --manager pip")),
+    )
+    raise UsageError(tr("uv was not found"), code="manager-missing", fixes=fixes)
 
 
 def executables() -> Mapping[str, str]:
-    """Return where `uv` of the steps is."""
+    """Return the path of uv."""
     return {"uv": find()}
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path | None:
-    """Return uv's cache, None where it does not tell."""
+    """Return uv's cache, None if it is disabled or unknown."""
     if environ.get("UV_NO_CACHE", "") not in {"", "0", "false"}:
         return None
     completed = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
@@ -123,25 +108,24 @@ def cache_directory(environ: Mapping[str, str]) -> Path | None:
 
 
 def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
-    """Return those of the wheels that uv's cache holds, as far as it is laid out as it was up to uv 0.9.
+    """Return which of the wheels are in uv's cache, whose layout is that of uv up to 0.9.
 
     wheels-v5/pypi/filelock/3.20.0-py3-none-any.http, wheels-v5/index/3c2f.../torch/2.9.1+cu126-cp312-....http
-    point to what is unpacked. What is laid out otherwise counts as not there.
     """
     cache = cache_directory(environ)
-    places = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
-    return frozenset(name for name in filenames if any(_pointer(path, name).is_file() for path in places))
+    folders = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
 
+    def is_cached(filename: str) -> bool:
+        name, _, rest = filename.removesuffix(".whl").partition("-")
+        return any((folder / canonicalize_name(name) / f"{rest}.http").is_file() for folder in folders)
 
-def _pointer(path: Path, filename: str) -> Path:
-    name, _, rest = filename.partition("-")
-    return path / canonicalize_name(name) / f"{rest.removesuffix('.whl')}.http"
+    return frozenset(filter(is_cached, filenames))
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
-    """Return the variables to run uv with: the user's, a CA bundle that pip knows, and patience.
+    """Return the variables to run uv with: the user's, pip's CA bundle, and a longer timeout.
 
-    Of configuration files only the user's and the system's count: the folder one stands in decides nothing.
+    Only the configuration files of the user and of the system count, not those of the current folder.
     """
     variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
     variables |= uv_reaching(sources.access, variables)
@@ -158,13 +142,12 @@ def available_pythons(
     offline: bool = False,
     uv: str | None = None,
 ) -> tuple[PythonOffer, ...]:
-    """Return the Pythons found, those uv manages, and, unless offline, those it can download."""
+    """Return the installed Pythons, those that uv manages, and, unless offline, those it can download."""
     managed = _on_offer(environ, offline=offline, uv=uv)
-    there = installed_offers(pythons)
-    releases = {(offer.minor, offer.free_threaded) for offer in there}
-    return sort_offers(
-        (*there, *(offer for offer in managed if (offer.minor, offer.free_threaded) not in releases))
-    )
+    installed = installed_offers(pythons)
+    releases = {(offer.minor, offer.free_threaded) for offer in installed}
+    others = (offer for offer in managed if (offer.minor, offer.free_threaded) not in releases)
+    return sort_offers((*installed, *others))
 
 
 def exact_pythons(environ: Mapping[str, str], *, offline: bool = False) -> tuple[PythonOffer, ...]:
@@ -176,27 +159,22 @@ def _on_offer(
     environ: Mapping[str, str], *, offline: bool, exact: bool = False, uv: str | None = None
 ) -> tuple[PythonOffer, ...]:
     managed = _managed(uv or find(), tuple(sorted(environ.items())), exact=exact)
-    if offline or _downloads_refused(environ):
+    downloads, uv_offline = (environ.get(name, "") for name in REFUSING_DOWNLOADS)
+    if offline or downloads in {"never", "manual", "false", "0"} or uv_offline not in {"", "0", "false"}:
         return tuple(offer for offer in managed if offer.installed)
     return managed
 
 
-def _downloads_refused(environ: Mapping[str, str]) -> bool:
-    downloads, offline = (environ.get(name, "") for name in REFUSING_DOWNLOADS)
-    return downloads in {"never", "manual", "false", "0"} or offline not in {"", "0", "false"}
-
-
 @cache
 def _managed(uv: str, environ: tuple[tuple[str, str], ...], *, exact: bool) -> tuple[PythonOffer, ...]:
-    # Without a PATH uv runs none of the interpreters on it, broken and slow pyenv shims among them, which
-    # `--managed-python` only leaves out of what it prints.
+    # without a PATH uv does not run the interpreters on it, such as slow pyenv shims
     every = ("--all-versions",) if exact else ()
     argv = (uv, "python", "list", "--managed-python", *every, "--output-format", "json")
     listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**uv_variables(dict(environ)), "PATH": ""})
     try:
         return parse_python_list(listed.stdout, exact=exact) if listed.ok else ()
     except ValueError:
-        return ()  # an older or newer uv: the Pythons that detect found remain
+        return ()  # an older or newer uv
 
 
 def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, ...]:
@@ -233,13 +211,10 @@ def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
         version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
         implementation = row["implementation"]
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise ValueError(
-            tr("`{row}` is not a valid entry of uv's list of Pythons", row=str(row)[:80])
-        ) from None
+        message = tr("`{row}` is not a valid entry of uv's list of Pythons", row=str(row)[:80])
+        raise ValueError(message) from None
     known = implementation == "cpython" and variant in {"default", "freethreaded"}
     if not known or version != f"{major}.{minor}.{patch}":
         return 0, None
-    offer = PythonOffer(
-        f"{major}.{minor}", path, installed=isinstance(path, str), free_threaded=variant == "freethreaded"
-    )
-    return patch, offer
+    facts = {"installed": isinstance(path, str), "free_threaded": variant == "freethreaded"}
+    return patch, PythonOffer(f"{major}.{minor}", path, **facts)

@@ -1,4 +1,4 @@
-"""What else would be installed: the user's other requirements, resolved by uv with the torch stack fixed."""
+"""Resolve the user's other requirements by uv, with the torch stack fixed."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0
 
 @dataclass(frozen=True, slots=True)
 class ResolvedFile:
-    """One file that a resolver chose; `size` is in bytes, None where the index does not tell.
-
-    `sdist`: an index has it, and it is built where it is installed.
-    """
+    """One file that a resolver chose; `size` is in bytes if known, an `sdist` is built on installation."""
 
     name: str
     version: str
@@ -47,7 +44,7 @@ class ResolvedFile:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """All that would be installed, the torch stack included, without the requirements `left_out`."""
+    """All packages that would be installed, without the requirements `left_out`."""
 
     files: tuple[ResolvedFile, ...]
     left_out: tuple[str, ...] = ()
@@ -57,10 +54,9 @@ class Resolved:
 class CompileInput:
     """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
 
-    uv needs an `interpreter` of any version; None leaves it to find one on the PATH. `wheels_only` are not
-    built, `before` is the day (ISO 8601) that files must have been there, but those of the projects
-    `of_any_day`; `lowest` takes the lowest releases of what is asked for, not the newest. With `no_deps`
-    nothing but what is asked for is looked up.
+    `interpreter` is any Python that uv can run, by default one on PATH. `wheels_only` are not built, `before`
+    (ISO 8601) is the latest upload date except of the projects `of_any_day`, `lowest` prefers the lowest
+    releases of direct requirements, `no_deps` ignores dependencies.
     """
 
     pins: tuple[str, ...]
@@ -78,6 +74,11 @@ class CompileInput:
     lowest: bool = False
     no_deps: bool = False
 
+    @property
+    def lines(self) -> str:
+        """The requirements that uv reads from stdin."""
+        return "\n".join((*self.pins, *self.requirements, *self.constraints))
+
 
 Compile = Callable[[CompileInput, Mapping[str, str]], Resolved | Unresolvable]
 
@@ -85,23 +86,43 @@ Compile = Callable[[CompileInput, Mapping[str, str]], Resolved | Unresolvable]
 def compile_requirements(
     question: CompileInput, environ: Mapping[str, str], *, uv: str | None = None, limit_s: float = LIMIT_S
 ) -> Resolved | Unresolvable:
-    """Resolve the requirements beside the pins; nothing that a requirement names by address is built.
+    """Resolve the requirements with the pins, without building from URLs; raise as `run_resolver`."""
+
+    def compile_one(query: CompileInput, environ: Mapping[str, str]) -> Resolved | Unresolvable:
+        arguments = compile_arguments(query)
+        done = run_resolver(arguments, query.sources, query.lines, environ, uv=uv, limit_s=limit_s)
+        return done if isinstance(done, Unresolvable) else _read(done.stdout)
+
+    return without_building(question, environ, compile_one)
+
+
+def run_resolver(
+    arguments: tuple[str, ...],
+    sources: Sources,
+    lines: str,
+    environ: Mapping[str, str],
+    *,
+    uv: str | None = None,
+    limit_s: float = LIMIT_S,
+) -> process.Completed | Unresolvable:
+    """Run uv with requirements or constraints on stdin.
 
     Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
     """
-    return without_building(
-        question, environ, lambda compile_input, environ: _compile(compile_input, environ, uv, limit_s)
-    )
+    argv = (uv or uv_manager.find(), *arguments)
+    variables = uv_manager.environment(environ, sources)
+    done = process.run(argv, timeout_s=limit_s, environ=variables, stdin=f"{lines}\n")
+    return done if done.ok else parse_failure(done.stderr or done.error or tr("uv timed out"))
 
 
 def without_building(
     question: CompileInput, environ: Mapping[str, str], compile_one: Compile
 ) -> Resolved | Unresolvable:
-    """Resolve without what would have to be built from an address, a folder or a version control.
+    """Resolve without requirements that would be built from a URL, a folder or a version control.
 
-    A wheel tells what it needs without being run, and may need something by address: nothing at all is
-    built beside one. Where an index's packages have to be, the wheels are left out as well. uv fills
-    variables into addresses that a wheel needs, so that it is run without those of the user.
+    The metadata of wheels may name further URLs, so that nothing at all is built with wheels by URL; where an
+    index's packages must be, these wheels are left out as well. uv expands variables in the URLs of metadata,
+    so that it is run without those of the user.
     """
     parted = part_by_address(question.requirements)
     left_out = (*parted.built, *parted.filled)
@@ -124,28 +145,13 @@ def _leaving_out(requirements: tuple[str, ...], outcome: Resolved | Unresolvable
     return replace(outcome, left_out=requirements) if isinstance(outcome, Resolved) else outcome
 
 
-def _compile(
-    question: CompileInput, environ: Mapping[str, str], uv: str | None, limit_s: float
-) -> Resolved | Unresolvable:
-    requested = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
-    answer = process.run(
-        (uv or uv_manager.find(), *compile_arguments(question)),
-        timeout_s=limit_s,
-        environ=uv_manager.environment(environ, question.sources),
-        stdin=requested,
-    )
-    if answer.ok:
-        return _read(answer.stdout)
-    return parse_failure(answer.stderr or answer.error or tr("uv timed out"))
-
-
 def compile_arguments(question: CompileInput) -> tuple[str, ...]:
     """Return the arguments of `uv pip compile`; the requirements come on stdin."""
     return ("pip", "compile", "-", "--format", "pylock.toml", *resolving_arguments(question))
 
 
 def resolving_arguments(question: CompileInput) -> tuple[str, ...]:
-    """Return the arguments that say what to resolve for, whatever the format of the answer."""
+    """Return the arguments of `uv pip compile` that do not depend on the format of its output."""
     platform = uv_platform(question.platform, question.glibc)
     return (
         "--quiet", "--color", "never", "--no-progress", "--no-header", "--no-annotate",
@@ -164,16 +170,14 @@ def resolving_arguments(question: CompileInput) -> tuple[str, ...]:
 
 
 def uv_platform(platform: Platform | None, glibc: str | None) -> str | None:
-    """Return uv's word for a platform: its newest manylinux that the glibc reaches, 2.28 when unknown."""
+    """Return uv's name of a platform, with the newest manylinux that the glibc supports, by default 2.28."""
     if platform is None:
         return None
     if platform == "win-64":
         return _WINDOWS
     minor = int(glibc.split(".")[1]) if glibc and re.fullmatch(r"2\.\d{1,3}", glibc) else 28
-    reached = max(
-        (glibc_minor for glibc_minor in _GLIBC_MINORS if glibc_minor <= minor), default=_GLIBC_MINORS[0]
-    )
-    return f"{_MACHINES[platform]}-manylinux_2_{reached}"
+    supported = max((item for item in _GLIBC_MINORS if item <= minor), default=_GLIBC_MINORS[0])
+    return f"{_MACHINES[platform]}-manylinux_2_{supported}"
 
 
 def _read(text: str) -> Resolved:
@@ -204,15 +208,14 @@ def _parse_package(package: Any) -> ResolvedFile:
     if not isinstance(package, dict) or not isinstance(package.get("name"), str):
         raise ValueError(tr("`{package}` is not a valid package of a lock", package=str(package)[:80]))
     chosen = _chosen_file(package)
-    url = chosen.get("url")
-    where = url if isinstance(url, str) else chosen.get("path")
+    location = _text(chosen.get("url")) or _text(chosen.get("path"))
     hashes = chosen.get("hashes")
     size = chosen.get("size")
     return ResolvedFile(
         name=package["name"],
         version=str(package.get("version", "")),
-        filename=_file_name(where),
-        url=where if isinstance(where, str) else None,
+        filename=unquote(urlsplit(location or "").path.replace("\\", "/").rpartition("/")[2]) or None,
+        url=location,
         sha256=_text(hashes.get("sha256")) if isinstance(hashes, dict) else None,
         size=size if isinstance(size, int) and not isinstance(size, bool) else None,
         index=_text(package.get("index")),
@@ -221,18 +224,13 @@ def _parse_package(package: Any) -> ResolvedFile:
 
 
 def _chosen_file(package: dict[str, Any]) -> dict[str, Any]:
-    # For one platform uv lists the one wheel it takes; a project without a fitting wheel has only its sdist.
+    # For one platform uv lists one wheel; a project without a suitable wheel has only its sdist.
     wheels = package.get("wheels")
-    first = (
-        wheels[0] if isinstance(wheels, list) and wheels else package.get("sdist") or package.get("archive")
-    )
-    return first if isinstance(first, dict) else {}
-
-
-def _file_name(where: Any) -> str | None:
-    if not isinstance(where, str):
-        return None
-    return unquote(urlsplit(where).path.replace("\\", "/").rpartition("/")[2]) or None
+    if isinstance(wheels, list) and wheels:
+        chosen = wheels[0]
+    else:
+        chosen = package.get("sdist") or package.get("archive")
+    return chosen if isinstance(chosen, dict) else {}
 
 
 def _text(value: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Resolving that keeps to given releases wherever they fit, as uv does with what it wrote before."""
+"""Resolve with preferred releases, as uv does with those in its output file."""
 
 from __future__ import annotations
 
@@ -9,59 +9,40 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.files.private import write_private
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.i18n.messages import tr
-from gpuenv.installers import uv as uv_manager
 from gpuenv.installers.uv_compile import (
-    LIMIT_S,
     CompileInput,
     Resolved,
     ResolvedFile,
     resolving_arguments,
+    run_resolver,
     without_building,
 )
-from gpuenv.installers.uv_failure import Unresolvable, parse_failure
-from gpuenv.process import subprocesses as process
+from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.process.guardian import temporary_folder
 
 
 def compile_preferring(
     question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
 ) -> Resolved | Unresolvable:
-    """Resolve the requirements, taking each of the releases `preferred` (`numpy==1.19.5`) that fits.
+    """Resolve the requirements, with each of the releases `preferred` (`numpy==1.19.5`) that fits.
 
-    The files told have a name and a version alone. Raises what `compile_requirements` raises.
+    The files have only a name and a version. Raises as `run_resolver`.
     """
-    return without_building(
-        question, environ, lambda compile_input, environ: _compile(compile_input, preferred, environ, uv)
-    )
 
+    def compile_one(query: CompileInput, environ: Mapping[str, str]) -> Resolved | Unresolvable:
+        with temporary_folder("gpuenv-") as folder:
+            # uv prefers the releases in its output file
+            output = Path(folder, "requirements.txt")
+            write_private(output, "\n".join(preferred) + "\n")
+            arguments = ("pip", "compile", "-", "--output-file", str(output), *resolving_arguments(query))
+            done = run_resolver(arguments, query.sources, query.lines, environ, uv=uv)
+            return done if isinstance(done, Unresolvable) else Resolved(parse_pins(read_limited_text(output)))
 
-def _compile(
-    question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], uv: str | None
-) -> Resolved | Unresolvable:
-    requested = "\n".join((*question.pins, *question.requirements, *question.constraints)) + "\n"
-    with temporary_folder("gpuenv-") as folder:
-        # uv keeps to the releases in the file that it is to write
-        before = Path(folder, "requirements.txt")
-        write_private(before, "\n".join(preferred) + "\n")
-        answer = process.run(
-            (
-                uv or uv_manager.find(),
-                *("pip", "compile", "-", "--output-file", str(before)),
-                *resolving_arguments(question),
-            ),
-            timeout_s=LIMIT_S,
-            environ=uv_manager.environment(environ, question.sources),
-            stdin=requested,
-        )
-        text = read_limited_text(before)
-    if answer.ok:
-        return Resolved(parse_pins(text))
-    return parse_failure(answer.stderr or answer.error or tr("uv timed out"))
+    return without_building(question, environ, compile_one)
 
 
 def parse_pins(text: str) -> tuple[ResolvedFile, ...]:
-    r"""Parse the requirements that uv writes, whatever is no pin passed over.
+    r"""Parse the pins that uv writes; all other lines are ignored.
 
     numpy==1.26.4
     clip @ https://example.com/clip-1.0-py3-none-any.whl

@@ -1,4 +1,4 @@
-"""Why uv found no solution, read from what it says."""
+"""Parse why uv found no solution."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Unresolvable:
-    """Nothing satisfies the requirements together: uv's own words, and who asks for what.
+    """The requirements conflict: uv's own message, and which package demands which.
 
-    `unbuilt` is the requirement that has no wheel that fits and can't be built (`vllm==0.1.0`).
+    `unbuilt` is a requirement without a suitable wheel that cannot be built (`vllm==0.1.0`).
     """
 
     message: str
@@ -44,16 +44,13 @@ class Unresolvable:
     unbuilt: str | None = None
 
     def demands_on(self, names: tuple[str, ...]) -> tuple[Demand, ...]:
-        """Return the demands on the projects named: those that another torch could meet."""
-        return tuple(
-            demand
-            for demand in self.demands
-            if re.split(r"[^A-Za-z0-9._-]", demand.needs)[0].lower() in names
-        )
+        """Return the demands on some projects, which another torch could meet."""
+        name = re.compile(r"[^A-Za-z0-9._-]")
+        return tuple(demand for demand in self.demands if name.split(demand.needs)[0].lower() in names)
 
 
 def parse_failure(stderr: str) -> Unresolvable:
-    """Read why uv could not resolve; raise Unreachable or InstallFailed where it is no conflict.
+    """Parse why uv could not resolve; raise Unreachable or InstallFailed unless it is a conflict.
 
         error: No solution found when resolving dependencies
           cause: Because vllm==0.6.0 depends on torch==2.4.0 and you require vllm==0.6.0, ...
@@ -62,7 +59,7 @@ def parse_failure(stderr: str) -> Unresolvable:
     """
     words = " ".join(re.sub(r"[╰├─▶│×]", " ", stderr).split())
     if _NO_SOLUTION in words and _OFFLINE not in words:
-        return Unresolvable(_because(words), parse_demands(words))
+        return Unresolvable(words[max(0, words.find("Because")) :], parse_demands(words))
     because = (Because(stderr.strip()[-2000:], "uv pip compile"),)
     if _OFFLINE in words or _NETWORK.search(words):
         raise Unreachable(
@@ -77,18 +74,10 @@ def parse_failure(stderr: str) -> Unresolvable:
     raise InstallFailed(tr("uv could not resolve the requirements"), code="resolver-failed", because=because)
 
 
-def _because(words: str) -> str:
-    start = words.find("Because")
-    return words[start:] if start >= 0 else words
-
-
 def parse_demands(words: str) -> tuple[Demand, ...]:
-    """Return each `A depends on B` of uv's explanation, markers dropped, in its order, each once."""
-    demands = (
-        Demand(
-            _MARKER.sub("", match["by"]).rstrip(","),
-            (match["on"] + _MARKER.sub("", match["range"])).rstrip(",."),
-        )
+    """Return each distinct `A depends on B` of uv's explanation, without markers."""
+    matches = (
+        (_MARKER.sub("", match["by"]).rstrip(","), match["on"], _MARKER.sub("", match["range"]))
         for match in _DEPENDS.finditer(words)
     )
-    return tuple(dict.fromkeys(demands))
+    return tuple(dict.fromkeys(Demand(by, (on + bounds).rstrip(",.")) for by, on, bounds in matches))

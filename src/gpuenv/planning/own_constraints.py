@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuenv.indexes.configuration.active_environment import own_constraints, without_active_hold
 from gpuenv.indexes.configuration.locations import ConfigurationFolders
-from gpuenv.indexes.configuration.pip_constraints import chooses_by_own_rules, configured_constraints
+from gpuenv.indexes.configuration.pip import configured_constraints, selects_files
 
 
 def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ...]:
@@ -19,7 +19,7 @@ def own_pip_constraints(environ: Mapping[str, str], root: Path) -> tuple[str, ..
 
 def pip_chooses_by_own_rules(environ: Mapping[str, str], root: Path) -> bool:
     """Whether the user's own pip is configured with options that only pip knows."""
-    return chooses_by_own_rules(_places(environ, root))
+    return selects_files(_places(environ, root))
 
 
 def _places(environ: Mapping[str, str], root: Path) -> ConfigurationFolders:

@@ -11,7 +11,7 @@ from gpuenv.environments.conda.meta import problem_in
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
-from gpuenv.installers.conda.solve import Solved, failure_told
+from gpuenv.installers.conda.solve import Solved, error_of
 from gpuenv.installers.conda.tool import Calling, CondaTool, create_argv, failure_words, run_variables
 from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
@@ -125,7 +125,7 @@ def _says_failure(stdout: str) -> bool:
 
 
 def _told(tool: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
-    error = failure_told(tool, failure, returncode)
+    error = error_of(tool, failure, returncode)
     error.fixes = (*error.fixes, Fix(tr("the full log is in {log}", log=log)))
     if failure.kind == "lock":
         error.fixes = (

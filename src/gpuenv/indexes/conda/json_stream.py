@@ -1,4 +1,4 @@
-"""JSON that is larger than memory should hold: its members one at a time, what is not wanted passed over."""
+"""Read JSON that is too large for the memory: one member at a time, unwanted ones are skipped."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _DECODER = JSONDecoder()
 
 
 class JsonStream:
-    """A document that comes in pieces of text, of which only what is being read is held.
+    """A document in pieces of text, of which only the current ones are held.
 
-    Read it in order: `keys` of an object, and after each key its `value`, its `keys`, or `skip`. What is no
-    JSON, or breaks off, raises ValueError.
+    Read it in order: `keys` of an object, and after each key its `value`, its `keys`, or `skip`. Invalid or
+    truncated JSON raises ValueError.
     """
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self._pieces = pieces
         self._text = ""
         self._at = 0
-        self._before = 0  # characters that are held no more
+        self._before = 0  # characters that are no longer held
 
     @property
     def position(self) -> int:
@@ -66,20 +66,28 @@ class JsonStream:
             return value
 
     def skip(self) -> None:
-        """Pass over the value that begins here; a long list or object is never held whole."""
+        """Skip the value that begins here; a list or object is not held as a whole."""
         opening = self._peek()
         if opening == "{":
             for _ in self.keys():
                 self.value()
-        elif opening == "[":
-            self._skip_list()
-        else:
+            return
+        if opening != "[":
             self.value()
+            return
+        self._take("[")
+        if self._peek() == "]":
+            self._at += 1
+            return
+        while True:
+            self.value()
+            if self._take(",]") == "]":
+                return
 
     def skip_before(self, follows: re.Pattern[str]) -> None:
-        """Pass over the object that begins here, quickly where it is flat and `follows` matches its end.
+        """Skip the object that begins here, quickly where it is flat and `follows` matches its end.
 
-        `follows` must match nothing that can stand within a string of valid JSON.
+        `follows` must not match within a string of valid JSON.
         """
         self._peek()
         end = self._text.find("}", self._at)
@@ -97,28 +105,17 @@ class JsonStream:
         """Whether an object begins here."""
         return self._peek() == "{"
 
-    def _skip_list(self) -> None:
-        self._take("[")
-        if self._peek() == "]":
-            self._at += 1
-            return
-        while True:
-            self.value()
-            if self._take(",]") == "]":
-                return
-
     def _take(self, wanted: str) -> str:
-        value = self._peek()
-        if not value or value not in wanted:
-            facts = {"found": value, "wanted": wanted[0]}
-            raise ValueError(
-                tr("`{found}` instead of `{wanted}`", **facts) if value else tr("it is truncated")
-            )
+        character = self._peek()
+        if not character:
+            raise ValueError(tr("it is truncated"))
+        if character not in wanted:
+            raise ValueError(tr("`{found}` instead of `{wanted}`", found=character, wanted=wanted[0]))
         self._at += 1
-        return value
+        return character
 
     def _peek(self) -> str:
-        """Return the next character that is no blank, or nothing at the end."""
+        """Return the next character that is not blank, or nothing at the end."""
         while True:
             blank = _BLANK.match(self._text, self._at)
             self._at = blank.end() if blank else self._at
@@ -128,18 +125,16 @@ class JsonStream:
                 return ""
 
     def _more(self) -> bool:
-        """Hold more of the document; at least twice of it, so that a long value is not begun too often."""
+        """Read more of the document, at least as much as is held, so that a long value is seldom reparsed."""
         held = self._text[self._at :]
         before = self.position
         if len(held) > _LARGEST:
             raise ValueError(tr("one of its members is too long"))
         added: list[str] = []
         size = 0
-        for piece in self._pieces:
+        while size <= len(held) and (piece := next(self._pieces, None)) is not None:
             added.append(piece)
             size += len(piece)
-            if size > len(held):
-                break
         if size:
             self._text, self._at, self._before = held + "".join(added), 0, before
         return size > 0

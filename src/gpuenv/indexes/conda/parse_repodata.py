@@ -1,4 +1,4 @@
-"""A channel's whole repodata in JSON, of which only the wanted names are kept.
+"""Read the wanted names from a channel's whole repodata in JSON.
 
 {"info": {"subdir": "linux-64", "base_url": "https://…"},
  "packages": {"pytorch-1.12.1-py3.10_cuda11.3_cudnn8.3.2_0.tar.bz2": {"build": …}},
@@ -24,10 +24,9 @@ _MARK = "\ufeff"
 
 
 def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
-    """Read the entries of `names` from repodata that comes in pieces of UTF-8; ValueError if it is none.
+    """Read the entries of `names` from pieces of repodata; raise ValueError.
 
-    https://github.com/conda/schemas/blob/main/repodata-1.schema.json, base_url: CEP 15. A file that was
-    removed stands under `removed` alone.
+    https://github.com/conda/schemas/blob/main/repodata-1.schema.json, base_url: CEP 15
     """
     document = JsonStream(_decoded(pieces))
     if not document.is_object():
@@ -50,7 +49,7 @@ def parse_repodata(pieces: Iterable[bytes], names: frozenset[str]) -> Entries:
 
 
 def parse_base_url(info: Any) -> str | None:
-    """Read where the files lie from repodata's `info`; None where it tells nothing else than beside it."""
+    """Read the folder of the files from repodata's `info`; None if they are next to it."""
     url = info.get("base_url") if isinstance(info, dict) else None
     return url if isinstance(url, str) and url else None
 

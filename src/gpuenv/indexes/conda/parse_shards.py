@@ -1,4 +1,4 @@
-r"""Repodata in shards: one file for each package name, and one that tells their digests.
+r"""Repodata in shards: one file for each package name, and an index of their digests.
 
 https://conda.org/learn/ceps/cep-0016; MessagePack under Zstandard, here as JSON:
 
@@ -30,7 +30,7 @@ _LARGEST = 64 << 20  # decompressed; conda-forge's index has 2 MB, its largest s
 
 @dataclass(frozen=True, slots=True)
 class ShardIndex:
-    """The digests (hex) of the wanted names' shards, and where shards and packages lie."""
+    """The digests (hex) of the wanted names' shards, and the URLs of shards and packages."""
 
     shards: tuple[tuple[str, str], ...]
     shards_base_url: str
@@ -38,7 +38,7 @@ class ShardIndex:
 
 
 def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
-    """Read the index of the shards of `names`; ValueError if it is none."""
+    """Read the index of the shards of `names`; raise ValueError."""
     document = _unpack(data)
     if document.get("version", _VERSION) != _VERSION or not isinstance(document.get("shards"), dict):
         raise ValueError(tr("it is not a shard index of a known version"))
@@ -56,7 +56,7 @@ def parse_shard_index(data: bytes, names: frozenset[str]) -> ShardIndex:
 
 
 def parse_shard(data: bytes, digest: str, name: str) -> Entries:
-    """Read one name's shard, whose sha256 is `digest`; ValueError if it is none, or another."""
+    """Read one name's shard, whose sha256 is `digest`; raise ValueError."""
     if hashlib.sha256(data).hexdigest() != digest:
         raise ValueError(tr("it differs from the file that its index lists"))
     document = _unpack(data)

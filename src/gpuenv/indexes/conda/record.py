@@ -1,4 +1,4 @@
-"""One entry of a channel's repodata, whichever of the formats it came in."""
+"""Entries of a channel's repodata, whatever their format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDINGS = (".conda", ".tar.bz2")
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A channel's folder for one platform; `url` is where its files lie."""
+    """A channel's folder for one platform; `url` is that of its files."""
 
     channel: str
     subdir: str
@@ -23,14 +23,14 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What a folder's repodata holds of the wanted names: (file name, entry as it was read)."""
+    """The entries of the wanted names, by file name, unparsed."""
 
     entries: tuple[tuple[str, Any], ...]
-    base_url: str | None = None  # where the files lie, if that is elsewhere (CEP 15)
+    base_url: str | None = None  # of the files, if that is elsewhere (CEP 15)
 
 
 def package_of(filename: str) -> str | None:
-    """Return the name in `pytorch-2.8.0-cuda126_mkl_py312_h1_300.conda`; None where it is no package's."""
+    """Return the name in `pytorch-2.8.0-cuda126_mkl_py312_h1_300.conda`; None for an invalid name."""
     for ending in _ENDINGS:
         if filename.endswith(ending):
             fields = filename.removesuffix(ending).rsplit("-", 2)
@@ -39,7 +39,7 @@ def package_of(filename: str) -> str | None:
 
 
 def parse_record(filename: str, entry: Any, folder: Folder) -> CondaRecord:
-    """Read one entry; ValueError if it is none. Hashes are hex in JSON and bytes in shards.
+    """Read one entry; raise ValueError. Hashes are hex in JSON and bytes in shards.
 
     {"build": "cuda126_mkl_py312_h1_300", "build_number": 300, "constrains": ["pytorch-gpu 2.8.0"],
      "depends": ["__cuda", "python >=3.12,<3.13.0a0"], "md5": "…", "name": "pytorch", "sha256": "…",
@@ -65,7 +65,7 @@ def parse_record(filename: str, entry: Any, folder: Folder) -> CondaRecord:
 
 
 def select_records(entries: Entries, folder: Folder) -> tuple[tuple[CondaRecord, ...], tuple[str, ...]]:
-    """Return the records, and the file names of what is none; of one build in both formats, the newer's."""
+    """Return the records, of two formats the newer, and the file names of invalid entries."""
     best: dict[tuple[str, str, str], CondaRecord] = {}
     garbled: list[str] = []
     for filename, entry in entries.entries:
@@ -81,7 +81,7 @@ def select_records(entries: Entries, folder: Folder) -> tuple[tuple[CondaRecord,
 
 
 def join_path(url: str, name: str) -> str:
-    """Return the address of what lies in a folder; a query (a token) stays at the end."""
+    """Return the URL of a file in a folder; a query (a token) stays at the end."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{quote(name)}"))
 

@@ -1,7 +1,6 @@
-"""What conda channels hold of some names: the shards of these names where served, else all of the repodata.
+"""Read the packages of some names from conda channels: from shards where they exist, else from repodata.
 
-Addresses of one channel are tried in their order; one that is down, or answers with something else, is passed
-over and told of.
+The URLs of a channel are tried in order; the failed ones are reported.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -42,76 +42,52 @@ _PIECE = 1 << 20
 def read_channels(
     channels: tuple[CondaChannel, ...], subdirs: tuple[str, ...], names: frozenset[str], client: HttpClient
 ) -> tuple[ChannelListing, ...]:
-    """Return a listing for each channel and platform, in their order; they are read side by side.
+    """Return a listing for each channel and platform, `noarch` among these; they are read concurrently.
 
-    Nothing is raised: what could not be read is the listing's `problem`. `noarch` is a platform like any
-    other, and is read where it is asked for. With a client that is offline, listings come from the cache; one
-    that lacks some of the names says so in its `problem`.
+    Nothing is raised: failures, and names that the cache lacks offline, are the listings' `problem`.
     """
     requested = [(channel, subdir) for channel in channels for subdir in subdirs]
+    store = ChannelStore(client.cache / "channels")
     with Streams(client) as streams:
-        jobs = [_job(channel, subdir, names, streams, client) for channel, subdir in requested]
+
+        def read_folder(folder: Folder) -> tuple[StoredRecords, str | None]:
+            return _FolderReader(folder, names, streams, client, store).read()
+
+        jobs = [partial(_read, channel, subdir, read_folder) for channel, subdir in requested]
         answers = dict(in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=_FOLDER_LIMIT_S))
     return tuple(
-        ChannelListing(*_named(requested[position]), (), None, answer.reason)
-        if isinstance(answer, HttpProblem)
+        ChannelListing(channel.name, subdir, (), None, answer.reason)
+        if isinstance(answer := answers[position], HttpProblem)
         else answer
-        for position, answer in sorted(answers.items())
-    )
-
-
-def _named(requested: tuple[CondaChannel, str]) -> tuple[str, str]:
-    return requested[0].name, requested[1]
-
-
-def _job(
-    channel: CondaChannel, subdir: str, names: frozenset[str], streams: Streams, client: HttpClient
-) -> Callable[[], ChannelListing]:
-    store = ChannelStore(client.cache / "channels")
-    return lambda: _read(
-        channel, subdir, lambda folder: _FolderReader(folder, names, streams, client, store).read()
+        for position, (channel, subdir) in enumerate(requested)
     )
 
 
 def _read(
     channel: CondaChannel, subdir: str, read_folder: Callable[[Folder], tuple[StoredRecords, str | None]]
 ) -> ChannelListing:
-    """Try the channel's addresses in their order."""
-    passed: list[tuple[str, str]] = []
+    """Try the channel's URLs in order."""
+    failed: list[tuple[str, str]] = []
     absent = True
     for url in channel.urls:
+        local = "" if is_remote(url) else str(local_path(url).absolute() / subdir)
         try:
-            reading, lack = read_folder(_folder(channel, subdir, url))
+            reading, lack = read_folder(Folder(channel.name, subdir, local or join_path(url, subdir)))
         except HttpProblem as problem:
-            passed.append((redact_credentials(url), problem.reason))
+            failed.append((redact_credentials(url), problem.reason))
             absent = absent and problem.missing
             continue
-        return ChannelListing(
-            channel.name,
-            subdir,
-            reading.records,
-            url,
-            lack,
-            passed_over=tuple(passed),
-            garbled=reading.garbled,
-        )
-    message = tr("has no address") if not passed else passed[0][1]
-    return ChannelListing(
-        channel.name, subdir, (), None, message, absent=absent and bool(passed), passed_over=tuple(passed)
-    )
-
-
-def _folder(channel: CondaChannel, subdir: str, url: str) -> Folder:
-    """Return a channel's folder for a platform; that of a local channel is a path."""
-    if is_remote(url):
-        return Folder(channel.name, subdir, join_path(url, subdir))
-    return Folder(channel.name, subdir, str(local_path(url).absolute() / subdir))
+        listing = ChannelListing(channel.name, subdir, reading.records, url, lack, garbled=reading.garbled)
+        return replace(listing, passed_over=tuple(failed))
+    message = failed[0][1] if failed else tr("has no address")
+    absent = absent and bool(failed)
+    return ChannelListing(channel.name, subdir, (), None, message, absent=absent, passed_over=tuple(failed))
 
 
 def _reading_or_problem(
     read: Callable[[str], StoredRecords], file: str
 ) -> StoredRecords | HttpProblem | None:
-    """Read one format; None where it is not served, a problem where it is broken. Others are raised."""
+    """Read one format; None where it is missing, a problem where it is invalid; other problems are raised."""
     try:
         return read(file)
     except HttpProblem as problem:
@@ -119,13 +95,12 @@ def _reading_or_problem(
             raise
         return None
     except ValueError as error:
-        return HttpProblem(
-            tr("returned invalid repodata for `{file}`: {error}", file=file, error=reason_of(error))
-        )
+        facts = {"file": file, "error": reason_of(error)}
+        return HttpProblem(tr("returned invalid repodata for `{file}`: {error}", **facts))
 
 
 class _FolderReader:
-    """One folder at one address, in the first of the formats that it is served in."""
+    """One folder at one URL, read in the first format that it has."""
 
     def __init__(
         self, folder: Folder, names: frozenset[str], streams: Streams, client: HttpClient, store: ChannelStore
@@ -136,7 +111,7 @@ class _FolderReader:
         self._covers = self._kept is not None and names <= self._kept.names
 
     def read(self) -> tuple[StoredRecords, str | None]:
-        """Return what the folder holds of the names, and what is lacking; else raise HttpProblem."""
+        """Return the packages of the names, and which names are unknown offline; raise HttpProblem."""
         if not is_remote(self._folder.url):
             return self._selected(self._read_in_turn(self._read_local)), None
         if self._offline:
@@ -154,7 +129,7 @@ class _FolderReader:
         return self._selected(self._kept), lack
 
     def _selected(self, reading: StoredRecords) -> StoredRecords:
-        """Leave out the names that others asked for."""
+        """Leave out names of earlier requests."""
         return replace(
             reading,
             records=tuple(record for record in reading.records if package_of(record.filename) in self._names),
@@ -162,18 +137,14 @@ class _FolderReader:
         )
 
     def _read_in_turn(self, read: Callable[[str], StoredRecords]) -> StoredRecords:
-        """Try the formats; what is there but broken is worth telling, what is not there is not."""
+        """Try the formats, the last one used first; raise the first problem of an invalid one."""
         problem = HttpProblem(tr("has no such directory"), MISSING[0])
-        for file in self._files():
+        for file in sorted(FILES, key=lambda file: self._kept is None or file != self._kept.file):
             answer = _reading_or_problem(read, file)
             if isinstance(answer, StoredRecords):
                 return answer
             problem = problem if answer is None or problem.status is None else answer
         raise problem
-
-    def _files(self) -> tuple[str, ...]:
-        first = self._kept.file if self._kept and self._kept.file in FILES else FILES[0]
-        return (first, *(file for file in FILES if file != first))
 
     def _read_local(self, file: str) -> StoredRecords:
         path = Path(self._folder.url) / file
@@ -196,53 +167,44 @@ class _FolderReader:
             if file == INDEX_FILE:
                 body = stream.read(_LARGEST)
             else:
-                entries = parse_repodata(decompressed(stream.pieces()), self._asked())
-                return self._reading(file, entries, self._asked(), stream)
-        return self._read_shards(parse_shard_index(body, self._asked()), stream, kept)
+                entries = parse_repodata(decompressed(stream.pieces()), self._all_names())
+                return self._reading(file, entries, self._all_names(), stream)
+        return self._read_shards(parse_shard_index(body, self._all_names()), stream, kept)
 
-    def _asked(self) -> frozenset[str]:
-        """The names, and those that were asked for before: the next to ask for them need not ask again."""
+    def _all_names(self) -> frozenset[str]:
+        """Return the names with those of earlier requests, so that these stay in the cache."""
         before = self._kept.names if self._kept else frozenset()
         return self._names | before if len(before) < _MOST_NAMES else self._names
 
     def _read_shards(self, index: ShardIndex, stream: Stream, kept: StoredRecords | None) -> StoredRecords:
-        """Read the shards that changed, and take the others' records as they were kept."""
+        """Read the shards that changed; the others come from the cache."""
         same = set(kept.digests) & set(index.shards) if kept else set()
         names = {name for name, _ in same}
         changed = [shard for shard in index.shards if shard not in same]
         entries = Entries(tuple(self._shard_entries(index, changed)), index.base_url)
-        reading = self._reading(INDEX_FILE, entries, self._asked(), stream)
-        if kept is None or kept.files_url != reading.files_url:
-            return (
-                replace(reading, digests=index.shards) if not same else self._read_shards(index, stream, None)
-            )
-        return replace(
-            reading,
-            records=(
-                *(record for record in kept.records if package_of(record.filename) in names),
-                *reading.records,
-            ),
-            garbled=(*(item for item in kept.garbled if package_of(item) in names), *reading.garbled),
-            digests=index.shards,
-        )
+        reading = replace(self._reading(INDEX_FILE, entries, self._all_names(), stream), digests=index.shards)
+        if kept is None or not same:
+            return reading
+        if kept.files_url != reading.files_url:
+            return self._read_shards(index, stream, None)
+        records = (record for record in kept.records if package_of(record.filename) in names)
+        garbled = (item for item in kept.garbled if package_of(item) in names)
+        return replace(reading, records=(*records, *reading.records), garbled=(*garbled, *reading.garbled))
 
     def _shard_entries(
         self, index: ShardIndex, shards: list[tuple[str, str]]
     ) -> Iterator[tuple[str, object]]:
         base = urljoin(f"{self._folder.url}/", index.shards_base_url)
-        jobs = [self._shard_job(join_path(base, f"{digest}.msgpack.zst")) for _, digest in shards]
+        jobs = [partial(self._read_shard, join_path(base, f"{digest}.msgpack.zst")) for _, digest in shards]
         for position, answer in in_turns(jobs, at_a_time=_SHARDS_AT_A_TIME, limit_s=_SHARD_LIMIT_S):
             if isinstance(answer, HttpProblem):
                 raise answer
             name, digest = shards[position]
             yield from parse_shard(answer, digest, name).entries
 
-    def _shard_job(self, url: str) -> Callable[[], bytes]:
-        def read() -> bytes:
-            with self._streams.open(url) as stream:
-                return stream.read(_LARGEST)
-
-        return read
+    def _read_shard(self, url: str) -> bytes:
+        with self._streams.open(url) as stream:
+            return stream.read(_LARGEST)
 
     def _reading(
         self, file: str, entries: Entries, names: frozenset[str], stream: Stream | None = None
@@ -257,5 +219,5 @@ class _FolderReader:
 
 
 def _is_fresh(reading: StoredRecords) -> bool:
-    """Whether its server said that it stays as it is until now; our clock may have been set back since."""
+    """Whether a reading is younger than its max-age; the clock may have been set back since."""
     return 0 <= time.time() - reading.fetched < min(reading.max_age_s, _LONGEST_AGE_S)

@@ -1,16 +1,15 @@
-"""What was read of channels, on disk: of a folder with 500,000 records only those that were asked for."""
+"""The cache of channels: of a folder with 500,000 records only those that were requested."""
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.http.streams import Validators
 from gpuenv.i18n.messages import tr
@@ -24,9 +23,9 @@ _NOT_KEPT = ("subdir", "channel", "filename", "url")
 
 @dataclass(frozen=True, slots=True)
 class StoredRecords:
-    """What one folder held of `names` when it was read from `file`; `fetched` in seconds since 1970.
+    """The packages of `names` in one folder, read from `file` at `fetched` (seconds since 1970).
 
-    `files_url` is where its packages lie, `digests` are those of the names' shards.
+    `files_url` is the folder of the packages, `digests` are those of the names' shards.
     """
 
     file: str
@@ -41,31 +40,22 @@ class StoredRecords:
 
 
 class ChannelStore:
-    """Readings by the address of their folder; a file that can't be read or written is none."""
+    """Readings by the URL of their folder; files that cannot be read or written are ignored."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def load(self, folder: Folder) -> StoredRecords | None:
-        """Return what was kept of a folder."""
+        """Return the reading of a folder."""
         try:
             return parse_reading(read_limited_text(self._path(folder)), folder)
         except (OSError, ValueError):
             return None
 
     def save(self, folder: Folder, reading: StoredRecords) -> None:
-        """Keep a reading in the place of the last one, where the disk lets us."""
-        path = self._path(folder)
+        """Replace the reading of a folder, if the disk allows it."""
         with suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                    file.write(render_reading(reading))
-                Path(name).replace(path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
-                raise
+            replace_private(self._path(folder), render_reading(reading))
 
     def _path(self, folder: Folder) -> Path:
         return self._directory / f"{sha256(folder.url.encode()).hexdigest()[:32]}.json"
@@ -95,7 +85,9 @@ def parse_reading(text: str, folder: Folder) -> StoredRecords:
         location = Folder(folder.channel, folder.subdir, _text(answer["files_url"]))
         return StoredRecords(
             file=_text(answer["file"]),
-            validators=Validators(**{key: _text_or_none(item) for key, item in answer["validators"].items()}),
+            validators=Validators(
+                **{key: _text(item) for key, item in answer["validators"].items() if item is not None}
+            ),
             fetched=float(answer["fetched"]),
             max_age_s=int(answer["max_age_s"]),
             names=frozenset(_text(name) for name in answer["names"]),
@@ -112,7 +104,3 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(tr("text is missing"))
     return value
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else _text(value)

@@ -1,4 +1,4 @@
-"""Zstandard, in pieces: what small files may swell to is never held at once."""
+"""Decompress Zstandard in pieces, so that a small file cannot fill the memory."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the content of a compressed file in pieces; ValueError if it is none, or breaks off.
+    """Yield the content of a compressed file in pieces; raise ValueError.
 
-    Some servers name the compression as the content's encoding, and it is gone by the time the bytes are
-    here: what does not begin as a compressed file is taken as it is.
+    A file that does not start as a compressed one is returned as it is: some servers declare the compression
+    as Content-Encoding, and it has been removed already.
     """
     waiting = iter(pieces)
     start = b""
@@ -38,7 +38,7 @@ def decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """Return a whole file's content; ValueError if it is none or has more than `limit` bytes."""
+    """Return a whole file's content; raise ValueError, also for more than `limit` bytes."""
     if not data.startswith(_MAGIC):
         raise ValueError(tr("it is not compressed with zstandard"))
     content = bytearray()
@@ -50,7 +50,7 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 
 def _frames(start: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the content of all frames, one after the other."""
+    """Yield the content of all frames."""
     frame, frames = ZstdDecompressor(), 1
     data: bytes | None = start
     packed, unpacked = len(start), 0

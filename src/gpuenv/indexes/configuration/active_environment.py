@@ -1,4 +1,4 @@
-"""The constraints of an environment that is active hold nothing back in another one."""
+"""Leave out the constraints of the active environment, which do not apply to another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VARIABLES = ("PIP_CONSTRAINT", "UV_CONSTRAINT")
 
 
 def without_active_hold(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables without the constraints that gpuenv's environments bring when they are active."""
+    """Return the variables without the constraints that gpuenv's active environments set."""
     variables = dict(environ)
     for name in _VARIABLES:
         if name in variables:
@@ -24,11 +24,11 @@ def without_active_hold(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def own_constraints(value: str) -> tuple[str, ...]:
-    """Return the user's own of the files that PIP_CONSTRAINT or UV_CONSTRAINT names, separated by blanks."""
-    return tuple(word for word in value.split() if not _is_an_environment_s(word))
+    """Return the user's own files of PIP_CONSTRAINT or UV_CONSTRAINT, which are separated by blanks."""
+    return tuple(word for word in value.split() if not _is_of_environment(word))
 
 
-def _is_an_environment_s(word: str) -> bool:
+def _is_of_environment(word: str) -> bool:
     parts = urlsplit(word)
     if parts.scheme != "file":
         return False

@@ -1,4 +1,4 @@
-"""What the installer itself takes for the default index, so that PyPI's address need not be written down."""
+"""The default index of the installer itself, so that PyPI's URL need not be hard-coded."""
 
 from __future__ import annotations
 
@@ -37,26 +37,20 @@ _EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE
 
 
 def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str | None:
-    """Ask the installer which index it uses when nothing names one; None if neither uv nor pip can tell.
+    """Return the index that uv (`uv`, by default the embedded one) or pip uses without any configuration.
 
-    `uv` is its executable, the embedded one if left out. Configuration files and variables do not count, and
-    no request is made.
+    None if neither can tell; no request is made.
     """
-    return _ask_uv(environ, uv or find_embedded_uv()) or _ask_pip()
+    uv = uv or find_embedded_uv()
+    # uv's cache, which may be read-only, remembers the interpreter, which it would run every time without
+    answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)) if uv)
+    return next(filter(None, answers), None) or _ask_pip()
 
 
 def parse_emitted_index(text: str) -> str | None:
     """Read the index from what uv prints with `--emit-index-url`: `--index-url https://example.com/simple`."""
     match = _EMITTED.search(text)
     return match[1].rstrip("/") if match else None
-
-
-def _ask_uv(environ: Mapping[str, str], uv: str | None) -> str | None:
-    if uv is None:
-        return None
-    # uv's cache remembers the interpreter, which it would run every time without; it may not be writable.
-    answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)))
-    return next(filter(None, answers), None)
 
 
 def _emitted(environ: Mapping[str, str], uv: str, *options: str) -> str | None:
@@ -79,10 +73,7 @@ def _ask_pip() -> str | None:
 
 
 def default_file_host() -> str | None:
-    """Return the host that the default index has its files on, as pip knows it; None without any pip.
-
-    No request is made: the pip beside gpuenv is asked, else the one that Python keeps for new environments.
-    """
+    """Return the host of PyPI's files, as the pip next to gpuenv or that of ensurepip knows it."""
     try:
         from pip._internal.models.index import PyPI  # noqa: PLC0415 - only where a lock is written
     except ImportError:
@@ -92,7 +83,7 @@ def default_file_host() -> str | None:
 
 
 def _bundled_pips() -> Iterator[Path]:
-    """Yield the wheels of pip that ensurepip has, or that a Linux distribution has put elsewhere."""
+    """Yield the wheels of pip of ensurepip, or where a Linux distribution has moved them."""
     standard = Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"
     folders = (standard, *(Path(name) for name in (sysconfig.get_config_var("WHEEL_PKG_DIR"),) if name))
     for folder in folders:
@@ -109,9 +100,6 @@ def _host_in(wheel: Path) -> str | None:
 
 
 def parse_file_host(text: str) -> str | None:
-    """Read where an index has its files from pip's own source: `file_storage_domain="files.example.com"`.
-
-    PyPI = PackageIndex("https://example.com/", file_storage_domain="files.example.com")
-    """
+    """Read `PyPI = PackageIndex("https://…/", file_storage_domain="files.example.com")` of pip's source."""
     match = _STORAGE.search(text)
     return match[1] if match else None

@@ -1,4 +1,4 @@
-"""Passwords from the program `keyring`, for the indexes of a user whose pip or uv is told to ask it.
+"""Passwords from the program `keyring`, for indexes of users whose pip or uv is configured to use it.
 
     $ keyring get https://pypi.example/simple ada
     $ keyring get https://pypi.example/simple --mode creds
@@ -26,46 +26,40 @@ _PORTS = {"https": 443, "http": 80}
 Login = tuple[str, str]
 
 
-@dataclass
-class _Known:
-    """What keyrings have told this process; each is asked once for each name."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    answers: dict[tuple[str, ...], str | None] = field(default_factory=dict)
-
-
-_KNOWN = _Known()
+# The answers so far: the keyring is run once for each question.
+_lock = threading.Lock()
+_answers: dict[tuple[str, ...], str | None] = {}
 
 
 @dataclass(frozen=True)
 class Keyring:
-    """The keyring on the user's PATH, asked for the passwords of these indexes and of no other server."""
+    """The keyring on PATH, asked for the passwords of these indexes and of no other server."""
 
     environ: Mapping[str, str] = field(compare=False, repr=False)
     indexes: tuple[str, ...] = ()
 
     def including(self, urls: tuple[str, ...]) -> Keyring:
-        """Return the keyring for more indexes, those that the user has typed."""
+        """Return the keyring for more indexes."""
         return replace(self, indexes=(*self.indexes, *filter(is_remote, urls)))
 
     def find(self, url: str, user: str | None) -> Login | None:
-        """Return the login for a file or page of one of the indexes, None for any other address."""
-        return next(filter(None, (self._of(index, user) for index in self._serving(url))), None)
+        """Return the login for a file or page of one of the indexes, None for any other URL."""
+        return next(filter(None, (self._find(index, user) for index in self._serving(url))), None)
 
     def user_of(self, url: str) -> str | None:
-        """Return the user for an index whose address names none, as far as the keyring was asked."""
+        """Return the user for an index whose URL has none, if the keyring has already given it."""
         if "@" in urlsplit(url).netloc:
             return None
         names = (name for index in self._serving(url) for name in _names(index))
-        answers = (_KNOWN.answers.get(_asking(name, None)) for name in names)
+        answers = (_answers.get(_arguments(name, None)) for name in names)
         return next((answer.partition("\n")[0] for answer in answers if answer), None)
 
     def _serving(self, url: str) -> Iterator[str]:
-        """Yield the indexes of a server: a password is for nobody else, nor for another scheme or port."""
+        """Yield the indexes of the same scheme, host and port, for which alone a password is valid."""
         server = _server(url)
         return (index for index in self.indexes if server is not None and _server(index) == server)
 
-    def _of(self, index: str, user: str | None) -> Login | None:
+    def _find(self, index: str, user: str | None) -> Login | None:
         parts = urlsplit(index)
         if parts.password or has_hidden_path(index):
             return None
@@ -75,27 +69,26 @@ class Keyring:
     def _login(self, service: str, user: str | None) -> Login | None:
         if user is not None and user.startswith("-"):
             return None
-        message = self._told(_asking(service, user)) or ""
-        value, _, password = message.partition("\n") if user is None else (user, "", message)
-        return (value, password) if value and password else None
+        answer = self._ask(_arguments(service, user)) or ""
+        name, _, password = answer.partition("\n") if user is None else (user, "", answer)
+        return (name, password) if name and password else None
 
-    def _told(self, words: tuple[str, ...]) -> str | None:
-        with _KNOWN.lock:
-            if words not in _KNOWN.answers:
-                done = process.run(
-                    ("keyring", *words), timeout_s=_LIMIT_S, environ=self.environ, limit=_LARGEST
-                )
+    def _ask(self, arguments: tuple[str, ...]) -> str | None:
+        with _lock:
+            if arguments not in _answers:
+                argv = ("keyring", *arguments)
+                done = process.run(argv, timeout_s=_LIMIT_S, environ=self.environ, limit=_LARGEST)
                 text = done.stdout.replace("\r\n", "\n").removesuffix("\n")
-                _KNOWN.answers[words] = text if done.ok and text else None
-            return _KNOWN.answers[words]
+                _answers[arguments] = text if done.ok and text else None
+            return _answers[arguments]
 
 
 def _names(index: str) -> tuple[str, str]:
-    """Return what a keyring may know an index by: its address, else its server."""
+    """Return the names under which a keyring may know an index: its URL, else its server."""
     return without_userinfo(index), urlsplit(index).netloc.rpartition("@")[2]
 
 
-def _asking(service: str, user: str | None) -> tuple[str, ...]:
+def _arguments(service: str, user: str | None) -> tuple[str, ...]:
     return ("get", service, *(("--mode", "creds") if user is None else (user,)))
 
 

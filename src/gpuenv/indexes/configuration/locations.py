@@ -13,11 +13,7 @@ Scope = Literal["user", "environment", "site"]  # site: everybody's on this mach
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationFolders:
-    """The directories from which configuration is found.
-
-    `home` is the user's, `root` the file system's, `prefix` the Python environment's whose pip.conf counts;
-    `platform` is as `sys.platform` has it.
-    """
+    """The folders of configuration; `prefix` is the Python environment, `platform` is `sys.platform`."""
 
     environ: Mapping[str, str]
     home: Path
@@ -27,28 +23,29 @@ class ConfigurationFolders:
 
     @property
     def windows(self) -> bool:
-        """Whether files lie where Windows has them."""
+        """Whether files are where Windows has them."""
         return self.platform == "win32"
 
     @property
     def mac(self) -> bool:
-        """Whether files lie where macOS has them."""
+        """Whether files are where macOS has them."""
         return self.platform == "darwin"
 
     def pip_files(self) -> tuple[Path, ...]:
-        """List pip's files, those that count most last.
+        """List pip's files by increasing precedence.
 
         https://pip.pypa.io/en/stable/topics/configuration/
         """
         named = self.environ.get("PIP_CONFIG_FILE")
         if named == os.devnull:
             return ()
-        user = () if named and Path(named).exists() else self._pip_user()
+        legacy = self.home / ("pip" if self.windows else ".pip") / self._pip_name
+        user = () if named and Path(named).exists() else (legacy, self._pip_own / self._pip_name)
         site = self.prefix / self._pip_name
         return (*self._pip_global(), *user, site, *((Path(named),) if named else ()))
 
     def uv_files(self) -> tuple[Path, ...]:
-        """List uv's files, those that count most first.
+        """List uv's files by decreasing precedence.
 
         https://docs.astral.sh/uv/concepts/configuration-files/
         """
@@ -99,10 +96,6 @@ class ConfigurationFolders:
             return (self.root / "Library" / "Application Support" / "pip" / self._pip_name,)
         shared = (folder / "pip" / self._pip_name for folder in self._shared)
         return (*shared, self.root / "etc" / self._pip_name)
-
-    def _pip_user(self) -> tuple[Path, ...]:
-        legacy = self.home / ("pip" if self.windows else ".pip") / self._pip_name
-        return (legacy, self._pip_own / self._pip_name)
 
     @property
     def _pip_own(self) -> Path:

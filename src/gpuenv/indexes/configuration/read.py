@@ -1,4 +1,4 @@
-"""What the user's pip and uv are told about indexes: variables first, then files, as the two read them."""
+"""Read the user's configuration of pip and uv: variables first, then files, as the two do."""
 
 from __future__ import annotations
 
@@ -30,19 +30,18 @@ from gpuenv.secrets.url_credentials import redact_credentials
 
 T = TypeVar("T")
 
+_Option = tuple[str, str]  # value and origin
+
 _PIP_PREFIX = "PIP_"
 _SYSTEM_CERTS = ("UV_SYSTEM_CERTS", "UV_NATIVE_TLS")
 _UV_YES = ("1", "y", "yes", "t", "true", "on")
-_ASKED = "subprocess"
-_ASKED_BY_PIP = (
-    _ASKED,
-    "import",
-)  # a new environment has nothing to import
+_KEYRING = "subprocess"
+_PIP_KEYRINGS = (_KEYRING, "import")  # a new environment has nothing to import
 
 
 @dataclass(slots=True)
-class _Found:
-    """What is named so far, the first default index counting; collected over all variables and files."""
+class _Collected:
+    """The settings of all variables and files; the first default index counts."""
 
     home: Path
     environ: Mapping[str, str]
@@ -59,6 +58,7 @@ class _Found:
     warnings: list[str] = field(default_factory=list)
 
     def source(self, index: NamedIndex, origin: str, base: Path, role: Role = "index") -> IndexSource:
+        """Return an index as a source; `base` is what a relative path is relative to."""
         url = index.url.strip()
         if not is_remote(url) and not url.lower().startswith("file:"):
             url = str(base / _expanded(url, self.home))
@@ -75,22 +75,20 @@ def read_configuration(
     prefix: Path | None = None,
     platform: str = sys.platform,
 ) -> IndexConfiguration:
-    """Read which indexes and wheelhouses pip's and uv's variables and files name.
+    """Read the indexes and wheelhouses of pip's and uv's variables and files.
 
     The default index is the first that is set of UV_DEFAULT_INDEX, UV_INDEX_URL, PIP_INDEX_URL, uv.toml and
-    pip's files; all extra indexes and wheelhouses count. A file that can't be read is a warning. Paths are
-    relative to `cwd`, in a file to its folder; `prefix` is the environment whose pip.conf counts when none
-    is active.
+    pip's files; all extra indexes and wheelhouses count. A file that cannot be read is a warning. Paths are
+    relative to `cwd`, in a file to its folder. `prefix` is the environment if none is active.
     """
     active = environ.get("VIRTUAL_ENV")
-    places = ConfigurationFolders(
-        environ, home, root, Path(active) if active else prefix or Path(sys.prefix), platform
-    )
-    hit = _Found(home, environ)
-    pip = _read_pip(places, hit)
+    environment = Path(active) if active else prefix or Path(sys.prefix)
+    folders = ConfigurationFolders(environ, home, root, environment, platform)
+    hit = _Collected(home, environ)
+    pip = _read_pip(folders, hit)
     _take_uv(_uv_variables(environ), None, cwd, hit)
     _take_pip({name: pair for name, pair in pip.items() if pair[1].startswith(_PIP_PREFIX)}, cwd, hit)
-    for path in places.uv_files():
+    for path in folders.uv_files():
         read = _read_file(path, parse_uv_configuration, hit)
         if read is not None:
             _take_uv(read, str(path), path.absolute().parent, hit)
@@ -100,19 +98,18 @@ def read_configuration(
         extra_index_urls=() if hit.no_index else _distinct(hit.extra),
         find_links=_distinct(hit.find_links),
         no_index=hit.no_index,
-        access=_access(hit, pip, environ, cwd),
+        access=_access(hit, pip, cwd),
         warnings=tuple(hit.warnings),
         index_strategy=hit.strategies[0] if hit.strategies else None,
     )
 
 
-def _access(hit: _Found, pip: Mapping[str, tuple[str, str]], environ: Mapping[str, str], cwd: Path) -> Access:
-    """Return how servers are reached: as pip is told, and as uv is."""
+def _access(hit: _Collected, pip: Mapping[str, _Option], cwd: Path) -> Access:
     cert = pip.get("cert")
     hosts = (*hit.insecure_hosts, *(host for host, _ in _words(pip, "trusted-host")))
     sources = (*hit.defaults, *hit.extra, *hit.find_links)
-    keyring = Keyring(environ).including(tuple(source.url for source in sources))
-    asks = hit.keyrings[:1] == [_ASKED] or pip.get("keyring-provider", ("",))[0] in _ASKED_BY_PIP
+    keyring = Keyring(hit.environ).including(tuple(source.url for source in sources))
+    asks = hit.keyrings[:1] == [_KEYRING] or pip.get("keyring-provider", ("",))[0] in _PIP_KEYRINGS
     proxies = dict.fromkeys(("http", "https"), pip["proxy"][0]) if "proxy" in pip else hit.proxies
     return Access(
         ca_bundle=str(_base(cert[1], cwd) / _expanded(cert[0], hit.home)) if cert else None,
@@ -125,7 +122,7 @@ def _access(hit: _Found, pip: Mapping[str, tuple[str, str]], environ: Mapping[st
 
 
 def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
-    """Leave out what lies on this machine: for files that are used elsewhere."""
+    """Leave out local folders, for files that are used on other machines."""
 
     def remote(sources: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
         return tuple(source for source in sources if source.kind != "directory")
@@ -139,24 +136,24 @@ def without_folders(configuration: IndexConfiguration) -> IndexConfiguration:
     )
 
 
-def _read_pip(places: ConfigurationFolders, hit: _Found) -> dict[str, tuple[str, str]]:
-    """Merge pip's options as pip does: each with its value and origin, empty ones left out."""
-    merged: dict[str, tuple[str, str]] = {}
-    for path in places.pip_files():
-        for name, value in (_read_file(path, parse_pip_configuration, hit) or {}).items():
-            merged[name] = (value, str(path))
-    for variable, value in places.environ.items():
+def _read_pip(folders: ConfigurationFolders, hit: _Collected) -> dict[str, _Option]:
+    """Merge pip's options as pip does; empty ones are left out."""
+    merged: dict[str, _Option] = {}
+    for path in folders.pip_files():
+        options = _read_file(path, parse_pip_configuration, hit) or {}
+        merged |= {name: (value, str(path)) for name, value in options.items()}
+    for variable, value in folders.environ.items():
         if variable.startswith(_PIP_PREFIX):
             merged[f":env:.{option_name(variable[len(_PIP_PREFIX) :])}"] = (value, variable)
-    options: dict[str, tuple[str, str]] = {}
+    effective: dict[str, _Option] = {}
     for section in ("global.", "install.", ":env:."):
         for name, pair in merged.items():
             if name.startswith(section) and pair[0]:
-                options[name.removeprefix(section)] = pair
-    return options
+                effective[name.removeprefix(section)] = pair
+    return effective
 
 
-def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, hit: _Found) -> None:
+def _take_pip(options: Mapping[str, _Option], cwd: Path, hit: _Collected) -> None:
     for url, origin in _words(options, "index-url", many=False):
         hit.defaults.append(hit.source(NamedIndex(url), origin, _base(origin, cwd)))
     for url, origin in _words(options, "extra-index-url"):
@@ -167,18 +164,7 @@ def _take_pip(options: Mapping[str, tuple[str, str]], cwd: Path, hit: _Found) ->
         hit.no_index = _is_yes(word, origin, hit) or hit.no_index
 
 
-def _base(origin: str, cwd: Path) -> Path:
-    """Return what paths are relative to: a file's own folder, as the folder one stands in decides nothing."""
-    return cwd if origin.startswith(_PIP_PREFIX) else Path(origin).absolute().parent
-
-
-def _words(options: Mapping[str, tuple[str, str]], name: str, *, many: bool = True) -> list[tuple[str, str]]:
-    value, origin = options.get(name, ("", ""))
-    words = value.split() if many else [value.strip()]
-    return [(word, origin) for word in words if word]
-
-
-def _is_yes(word: str, origin: str, hit: _Found) -> bool:
+def _is_yes(word: str, origin: str, hit: _Collected) -> bool:
     try:
         return parse_pip_boolean(word)
     except ValueError as error:
@@ -186,16 +172,24 @@ def _is_yes(word: str, origin: str, hit: _Found) -> bool:
         return False
 
 
+def _base(origin: str, cwd: Path) -> Path:
+    """Return what paths are relative to: a file's own folder, else the current one."""
+    return cwd if origin.startswith(_PIP_PREFIX) else Path(origin).absolute().parent
+
+
+def _words(options: Mapping[str, _Option], name: str, *, many: bool = True) -> list[_Option]:
+    value, origin = options.get(name, ("", ""))
+    return [(word, origin) for word in (value.split() if many else [value.strip()]) if word]
+
+
 def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
-    """What the variables of uv name: indexes are separated by blanks, wheelhouses by commas."""
+    """Read uv's variables: indexes are separated by blanks, wheelhouses by commas."""
     default = environ.get("UV_DEFAULT_INDEX") or environ.get("UV_INDEX_URL") or ""
     extra = f"{environ.get('UV_INDEX', '')} {environ.get('UV_EXTRA_INDEX_URL', '')}"
     return UvConfiguration(
         default=parse_named_index(default.strip()) if default.strip() else None,
         extra=tuple(parse_named_index(word) for word in extra.split()),
-        find_links=tuple(
-            location.strip() for location in environ.get("UV_FIND_LINKS", "").split(",") if location.strip()
-        ),
+        find_links=tuple(filter(None, map(str.strip, environ.get("UV_FIND_LINKS", "").split(",")))),
         index_strategy=environ.get("UV_INDEX_STRATEGY") or None,
         insecure_hosts=tuple(environ.get("UV_INSECURE_HOST", "").split()),
         system_certs=any(environ.get(name, "").lower() in _UV_YES for name in _SYSTEM_CERTS),
@@ -203,14 +197,12 @@ def _uv_variables(environ: Mapping[str, str]) -> UvConfiguration:
     )
 
 
-def _take_uv(read: UvConfiguration, origin: str | None, base: Path, hit: _Found) -> None:
+def _take_uv(read: UvConfiguration, origin: str | None, base: Path, hit: _Collected) -> None:
     if read.default:
         hit.defaults.append(hit.source(read.default, origin or "UV_DEFAULT_INDEX", base))
     hit.extra += [hit.source(index, origin or "UV_INDEX", base) for index in read.extra]
-    hit.find_links += [
-        hit.source(NamedIndex(find_link), origin or "UV_FIND_LINKS", base, "find-links")
-        for find_link in read.find_links
-    ]
+    for link in read.find_links:
+        hit.find_links.append(hit.source(NamedIndex(link), origin or "UV_FIND_LINKS", base, "find-links"))
     if read.index_strategy:
         hit.strategies.append((read.index_strategy, origin or "UV_INDEX_STRATEGY"))
     hit.no_index = hit.no_index or read.no_index
@@ -221,7 +213,7 @@ def _take_uv(read: UvConfiguration, origin: str | None, base: Path, hit: _Found)
     hit.keyrings += [read.keyring] if read.keyring else []
 
 
-def _read_file(path: Path, parse: Callable[[str], T], hit: _Found) -> T | None:
+def _read_file(path: Path, parse: Callable[[str], T], hit: _Collected) -> T | None:
     try:
         return parse(read_limited_text(path))
     except (FileNotFoundError, NotADirectoryError):
@@ -232,17 +224,17 @@ def _read_file(path: Path, parse: Callable[[str], T], hit: _Found) -> T | None:
 
 
 def _unreadable(location: str, error: Exception) -> str:
-    reason = reason_of(error)
-    return tr("`{place}` could not be read: {reason}", place=location, reason=redact_credentials(reason))
+    reason = redact_credentials(reason_of(error))
+    return tr("`{place}` could not be read: {reason}", place=location, reason=reason)
 
 
 def _expanded(path: str, home: Path) -> str:
-    """Put the home directory for a leading `~`, as pip does."""
+    """Expand a leading `~` to the home directory, as pip does."""
     return str(home / path[2:]) if path.startswith(("~/", f"~{os.sep}")) else path
 
 
 def _distinct(sources: Iterable[IndexSource]) -> tuple[IndexSource, ...]:
-    """The sources, each address once, in the order in which they count."""
+    """Return the first source of each URL."""
     by_url: dict[str, IndexSource] = {}
     for source in sources:
         by_url.setdefault(source.url, source)

@@ -34,7 +34,7 @@ class NamedIndex:
 
 @dataclass(frozen=True, slots=True)
 class UvConfiguration:
-    """What one uv.toml, or uv's variables, name."""
+    """The settings of one uv.toml, or of uv's variables."""
 
     default: NamedIndex | None = None
     extra: tuple[NamedIndex, ...] = ()
@@ -49,12 +49,13 @@ class UvConfiguration:
 
 
 def parse_uv_configuration(text: str) -> UvConfiguration:
-    """Read a uv.toml; ValueError for what is no TOML or has other types than uv takes."""
+    """Read a uv.toml; ValueError for invalid TOML and types that uv does not accept."""
     table = load_toml(text.removeprefix("\ufeff"))
     pip = _typed(table, "pip", dict, {})
     levels = (pip, table)
     indexes = [index for index in _typed(table, "index", list, []) if not _flag(index, "explicit")]
     simple = [index for index in indexes if index.get("format") != "flat"]
+    no_proxy = table.get("no-proxy")
     defaults = [_named(index) for index in simple if _flag(index, "default")]
     defaults += [NamedIndex(level["index-url"]) for level in levels if _typed(level, "index-url", str, "")]
     return UvConfiguration(
@@ -74,7 +75,9 @@ def parse_uv_configuration(text: str) -> UvConfiguration:
         proxies=tuple(
             (item, url) for item in ("http", "https") if (url := _first((table,), f"{item}-proxy"))
         ),
-        no_proxy=_no_proxy(table),
+        no_proxy=(
+            ",".join(map(str, no_proxy)) if isinstance(no_proxy, list) else _first((table,), "no-proxy")
+        ),
         keyring=_first(levels, "keyring-provider"),
     )
 
@@ -88,7 +91,7 @@ def parse_named_index(text: str) -> NamedIndex:
 
 
 def with_login_of(name: str, url: str, environ: Mapping[str, str]) -> str:
-    """Return an index's address with the user and password that variables tell of it, unless it has its own.
+    """Return an index's URL with the user and password of its variables, unless it has its own.
 
     https://docs.astral.sh/uv/concepts/indexes/#providing-credentials-directly
     """
@@ -122,11 +125,6 @@ def _flag(table: Any, key: str) -> bool:
 
 def _first(levels: tuple[dict[str, Any], ...], key: str) -> str | None:
     return next(filter(None, (_typed(level, key, str, "") for level in levels)), None)
-
-
-def _no_proxy(table: dict[str, Any]) -> str | None:
-    answer = table.get("no-proxy")
-    return ",".join(map(str, answer)) if isinstance(answer, list) else _first((table,), "no-proxy")
 
 
 def _texts(table: dict[str, Any], key: str) -> Iterator[str]:

@@ -1,8 +1,7 @@
-"""The configuration that uv is run with: the user's and the system's, never that of the folder one stands in.
+"""The configuration that uv is run with: the user's and the system's, never that of the current folder.
 
-uv itself looks for `uv.toml` and `pyproject.toml` in the folder that it starts in and in all above it. It is
-told not to, and to read one file instead: the user's, the system's, or where there are both, what uv makes of
-the two, as https://docs.astral.sh/uv/concepts/configuration-files/ says it.
+uv looks for `uv.toml` and `pyproject.toml` in the current folder and above. It gets one file instead: the
+user's, the system's, or both merged, as https://docs.astral.sh/uv/concepts/configuration-files/ says.
 """
 
 from __future__ import annotations
@@ -16,20 +15,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.indexes.configuration.locations import ConfigurationFolders
 from gpuenv.indexes.urls import is_remote
 from gpuenv.process.surroundings import private_folder
 from gpuenv.untrusted.documents import load_toml
 
-# They send uv to another folder, whose configuration and project it would obey.
-_LEADING_ELSEWHERE = ("UV_WORKING_DIR", "UV_WORKING_DIRECTORY", "UV_DIRECTORY", "UV_PROJECT", "UV_ENV_FILE")
+# They send uv to another folder, whose configuration and project it would read.
+_MISLEADING = ("UV_WORKING_DIR", "UV_WORKING_DIRECTORY", "UV_DIRECTORY", "UV_PROJECT", "UV_ENV_FILE")
 _WITH_PATHS = ("find-links", "index-url", "extra-index-url", "cache-dir", "url")
 
 
 def uv_variables(environ: Mapping[str, str], root: Path = Path("/")) -> dict[str, str]:
-    """Return the variables under which uv reads only the configuration of the user and of the system."""
-    variables = {name: value for name, value in environ.items() if name not in _LEADING_ELSEWHERE}
+    """Return the variables with which uv reads only the configuration of the user and of the system."""
+    variables = {name: value for name, value in environ.items() if name not in _MISLEADING}
     file = settings_file(environ, root)
     if file is not None:
         variables["UV_CONFIG_FILE"] = str(file)
@@ -39,22 +39,22 @@ def uv_variables(environ: Mapping[str, str], root: Path = Path("/")) -> dict[str
 
 
 def _lacks_cache(environ: Mapping[str, str]) -> bool:
-    """Tell whether uv would give up: its cache would lie where this user may not write, none is named."""
+    """Tell whether uv would fail because its default cache is not writable."""
     if os.name != "posix" or "UV_CACHE_DIR" in environ or "UV_NO_CACHE" in environ:
         return False
-    above = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", os.devnull), ".cache"), "uv")
-    there = next(folder for folder in (above, *above.parents) if folder.exists())
-    return not (there.is_dir() and os.access(there, os.W_OK | os.X_OK))
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME", os.devnull), ".cache"), "uv")
+    existing = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    return not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK))
 
 
 def settings_file(environ: Mapping[str, str], root: Path = Path("/")) -> Path | None:
-    """Return the one file that says what uv's user and system configuration say, None where there is none."""
+    """Return one file with uv's user and system configuration, None where there is neither."""
     try:
         home = Path(environ.get("HOME") or Path.home())
-    except RuntimeError:  # nobody of that number in the password file: a container's user
+    except RuntimeError:  # a container's user who is not in the password file
         home = Path(os.devnull)
-    places = ConfigurationFolders(environ, home, root, Path(sys.prefix), sys.platform)
-    files = [path for path in places.uv_files() if os.access(path, os.R_OK) and path.is_file()]
+    folders = ConfigurationFolders(environ, home, root, Path(sys.prefix), sys.platform)
+    files = [path for path in folders.uv_files() if os.access(path, os.R_OK) and path.is_file()]
     if len(files) > 1:
         with suppress(OSError, ValueError, RecursionError):
             return _written(merged(*(_read(path) for path in files)))
@@ -62,7 +62,7 @@ def settings_file(environ: Mapping[str, str], root: Path = Path("/")) -> Path | 
 
 
 def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Join two configurations as uv does: the first counts, lists are joined, tables go key by key."""
+    """Merge two configurations as uv does: the first has precedence, lists are joined, tables merged."""
     joined = {**second, **first}
     for name in first.keys() & second.keys():
         ours, theirs = first[name], second[name]
@@ -74,7 +74,7 @@ def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
 
 
 def render_toml(table: Mapping[str, Any]) -> str:
-    """Render what `tomllib` reads, one key a line: `index = [{"url" = "https://example.com/simple"}]`."""
+    """Render TOML, one key a line: `index = [{"url" = "https://example.com/simple"}]`."""
     return "".join(f"{_quoted(key)} = {_rendered(value)}\n" for key, value in table.items())
 
 
@@ -118,13 +118,8 @@ def _anchored(value: Any, folder: Path, key: str = "") -> Any:
 
 
 def _written(table: Mapping[str, Any]) -> Path:
-    """Write a file that only its user can read (addresses hold passwords); return its path."""
+    """Write a private file, as URLs hold passwords; return its path."""
     text = render_toml(table)
     path = private_folder("uv") / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.toml"
-    new = path.with_name(f"{path.name}.{os.getpid()}")
-    with suppress(FileExistsError):
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        new.replace(path)
+    replace_private(path, text)
     return path

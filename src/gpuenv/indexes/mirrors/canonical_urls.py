@@ -1,4 +1,4 @@
-"""The official places of what a plan takes from mirrors: for files that are shared with other people."""
+"""Replace the URLs of mirrors by the official ones, for files that are shared with others."""
 
 from __future__ import annotations
 
@@ -25,11 +25,7 @@ _PYPI_FILE = re.compile(r"/(?:[\w-]+-)?packages/([0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """Where things lie officially; None where that is not known.
-
-    `torch` is the PyTorch index (`https://torch.example/whl`), `index` PyPI's simple index, `files` what
-    PyPI's files lie below (`https://files.example/packages`).
-    """
+    """The official PyTorch index, PyPI's simple index and the root of PyPI's files; None where unknown."""
 
     torch: str | None
     index: str | None
@@ -37,7 +33,7 @@ class Official:
 
 
 def pypi_files_root(url: str) -> str | None:
-    """Return what the files of PyPI, or of a copy, lie below by one file's address; None for any other."""
+    """Return the root of the files of PyPI, or of a copy, by the URL of one file; None for any other."""
     parts = urlsplit(url)
     match = _PYPI_FILE.search(parts.path)
     if match is None:
@@ -49,23 +45,23 @@ def pypi_files_root(url: str) -> str | None:
 def canonical_file(
     package: PlannedPackage, official: Official, mirrors: tuple[Mirror, ...]
 ) -> tuple[str, str | None] | None:
-    """Return a file's official address and the index that lists it; None where they can't be told.
+    """Return a file's official URL and the index that lists it; None where they are unknown.
 
-    What lies on no known mirror stays where it is. No user name and password is left.
+    A file that is not on a known mirror keeps its URL, but without user and password.
     """
     url, index = package.url, package.index
     if url is None:
         return None
-    location = _official_place(package, official) if _is_mirror(url, mirrors) else (url, index)
+    location = _official_location(package, official) if _is_mirror(url, mirrors) else (url, index)
     if location is None:
         return None
     url, index = location
-    if _is_mirror(index, mirrors):  # a mirror whose links lead to where it has its files from
+    if _is_mirror(index, mirrors):  # a mirror that links to the official files
         index = _official_index(package, official)
     return without_userinfo(url), without_userinfo(index) if index else None
 
 
-def _official_place(package: PlannedPackage, official: Official) -> tuple[str, str | None] | None:
+def _official_location(package: PlannedPackage, official: Official) -> tuple[str, str | None] | None:
     match = _PYPI_FILE.search(urlsplit(package.url or "").path)
     local = package.version.partition("+")[2]
     if match and not local:
@@ -84,10 +80,7 @@ def _official_index(package: PlannedPackage, official: Official) -> str | None:
 
 
 def canonical_pages(sources: Sources, files: Iterable[LockedFile], torch: str | None) -> Sources:
-    """Return sources with the page of each file that the PyTorch index (`torch`) lists, and its folder.
-
-    User names and passwords are left out: those who are to have them have them from elsewhere.
-    """
+    """Return sources with the page of each file on the PyTorch index (`torch`), without passwords."""
     own = tuple(_page(file, torch) for file in files)
     links = (location for location in (*own, *sources.find_links) if location)
     return replace(
@@ -108,10 +101,9 @@ def _page(file: LockedFile, torch: str | None) -> str | None:
 
 
 def canonical_sources(plan: Plan, mirrors: tuple[Mirror, ...]) -> Sources:
-    """Return where the plan's packages lie officially: no address of a known mirror is left.
+    """Return the official sources of a plan; other indexes than known mirrors, such as a lab's, stay.
 
-    What comes from a mirror of PyPI is left to the installer's own index; an index that is no known mirror,
-    such as a lab's, stays.
+    For PyPI's packages that is the installer's default index.
     """
     official = next(mirror for mirror in mirrors if mirror.kind == _OFFICIAL)
     sources = plan.sources
@@ -126,10 +118,7 @@ def canonical_sources(plan: Plan, mirrors: tuple[Mirror, ...]) -> Sources:
 
 
 def channel_at(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
-    """Return the name of the conda channel at an address on a known mirror; None for any other address.
-
-    `https://mirror.example/anaconda/cloud/pytorch` is `pytorch`, `.../anaconda/pkgs/main` is `defaults`.
-    """
+    """Return a mirror URL's channel: `defaults` of `…/pkgs/main`, `pytorch` of `…/cloud/pytorch`."""
     mirror = mirror_of_url(url, mirrors)
     if mirror is None or mirror.conda is None:
         return None
@@ -150,7 +139,7 @@ def _official_page(package: PlannedPackage, official: Mirror, mirrors: tuple[Mir
 
 
 def _shared(places: Iterable[str], mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
-    """Those that mean something on another machine, and are no mirrors."""
+    """Return the remote URLs that are not of mirrors."""
     remote = (location for location in places if location.lower().startswith(_REMOTE))
     return tuple(location for location in remote if not _is_mirror(location, mirrors))
 

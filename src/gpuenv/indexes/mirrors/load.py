@@ -1,4 +1,4 @@
-"""The mirrors that gpuenv knows: those it ships, and the user's own from the configuration file."""
+"""The known mirrors: those shipped with gpuenv, and the user's own from the configuration file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpuenv import matrices
 from gpuenv.files.read_limited import read_limited_text
@@ -26,14 +27,14 @@ _NAMED_BY = "GPUENV_CONFIG"
 
 @dataclass(frozen=True, slots=True)
 class Mirrors:
-    """All mirrors, the user's own first; an entry of the user's stands in for a shipped one of its name."""
+    """All mirrors, the user's own first; they replace shipped ones of the same name."""
 
     all: tuple[Mirror, ...]
     own: frozenset[str]
     file: Path
 
     def find(self, name: str) -> Mirror:
-        """Return the mirror of a name; raise UsageError with those that are near it."""
+        """Return the mirror of a name; raise UsageError with similar names."""
         mirror = find_mirror(name, self.all)
         if mirror is None:
             raise unknown_mirror(name, self.all)
@@ -41,7 +42,7 @@ class Mirrors:
 
 
 def configuration_file(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return where gpuenv's configuration file is, or would be; `platform` is as `sys.platform` has it."""
+    """Return the path of gpuenv's configuration file; `platform` is `sys.platform`."""
     home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111 - one that can't be told stays `~`
     named = environ.get(_NAMED_BY)
     if not named:
@@ -52,35 +53,32 @@ def configuration_file(environ: Mapping[str, str], platform: str = sys.platform)
 
 
 def _configuration_home(environ: Mapping[str, str], platform: str, home: Path) -> Path:
-    """Where a system keeps configuration, as platformdirs has it."""
+    """Return the system's folder of configuration, as platformdirs does."""
     if platform == "darwin":
         return home / "Library" / "Application Support"
-    variable, usual = (
-        ("LOCALAPPDATA", home / "AppData" / "Local")
-        if platform == "win32"
-        else ("XDG_CONFIG_HOME", home / ".config")
-    )
-    named = environ.get(variable, "").strip()
-    return Path(named) if named else usual
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA", "").strip() or home / "AppData" / "Local")
+    return Path(environ.get("XDG_CONFIG_HOME", "").strip() or home / ".config")
 
 
 def load_mirrors(environ: Mapping[str, str]) -> Mirrors:
-    """Return the mirrors; raise UsageError for a configuration file that can't be read."""
+    """Return the mirrors; raise UsageError for an unreadable configuration file."""
     file = configuration_file(environ)
     shipped = tuple(parse_mirror(row) for row in matrices.load("mirrors"))
     own = _own(file, shipped, required=bool(environ.get(_NAMED_BY)))
     names = {mirror.name for mirror in own}
-    return Mirrors(
-        (*own, *(mirror for mirror in shipped if mirror.name not in names)), frozenset(names), file
-    )
+    others = (mirror for mirror in shipped if mirror.name not in names)
+    return Mirrors((*own, *others), frozenset(names), file)
 
 
 def own_tables(environ: Mapping[str, str], names: frozenset[str]) -> tuple[Mapping[str, object], ...]:
-    """Return the tables of some of the user's own mirrors as they stand in the file."""
-    entries = load_toml(read_limited_text(configuration_file(environ)).removeprefix("\ufeff")).get(
-        "mirror", []
-    )
-    return tuple(entry for entry in entries if entry["name"] in names)
+    """Return some of the user's own mirrors as tables of the file."""
+    tables = _read_toml(configuration_file(environ)).get("mirror", [])
+    return tuple(table for table in tables if table["name"] in names)
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    return load_toml(read_limited_text(file).removeprefix("\ufeff"))
 
 
 def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
@@ -99,15 +97,13 @@ def unknown_mirror(name: str, mirrors: tuple[Mirror, ...]) -> UsageError:
 
 def _own(file: Path, shipped: tuple[Mirror, ...], *, required: bool) -> tuple[Mirror, ...]:
     try:
-        text = read_limited_text(file).removeprefix("\ufeff")
-        entries = load_toml(text).get("mirror", [])
+        entries = _read_toml(file).get("mirror", [])
     except (FileNotFoundError, NotADirectoryError):
         if required:
             raise _unreadable(file, tr("does not exist"), _NAMED_BY) from None
         return ()
     except (OSError, ValueError, RecursionError) as error:
-        reason = reason_of(error)
-        raise _unreadable(file, reason, str(file)) from None
+        raise _unreadable(file, reason_of(error), str(file)) from None
     if not isinstance(entries, list):
         raise _unreadable(file, tr("`mirror` is not a list of tables"), str(file))
     known = {mirror.name: mirror for mirror in shipped}

@@ -1,4 +1,4 @@
-"""Which mirror a word or an address means."""
+"""Find the mirror that a word or a URL means."""
 
 from __future__ import annotations
 
@@ -14,21 +14,14 @@ _ANY = "auto"  # as a name: whichever answers
 
 
 def find_mirror(name: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
-    """Return the mirror that a name, an alias or a host means, in any case; None for any other word."""
+    """Return the mirror of a name, an alias or a host, whatever its case; None for any other word."""
     word = name.strip().lower()
-    for words in (_name, _aliases, _hosts):
-        for mirror in mirrors:
-            if word in words(mirror):
-                return mirror
-    return None
+    kinds = (lambda mirror: (mirror.name,), _names, _hosts)
+    return next((mirror for words in kinds for mirror in mirrors if word in words(mirror)), None)
 
 
-def _name(mirror: Mirror) -> tuple[str, ...]:
-    return (mirror.name,)
-
-
-def _aliases(mirror: Mirror) -> tuple[str, ...]:
-    return tuple(alias.lower() for alias in mirror.aliases)
+def _names(mirror: Mirror) -> tuple[str, ...]:
+    return (mirror.name, *(alias.lower() for alias in mirror.aliases))
 
 
 def _hosts(mirror: Mirror) -> tuple[str, ...]:
@@ -36,17 +29,14 @@ def _hosts(mirror: Mirror) -> tuple[str, ...]:
 
 
 def check_words(own: tuple[Mirror, ...], shipped: tuple[Mirror, ...]) -> None:
-    """Raise ValueError for a word of the user's own mirrors that means something else as well.
-
-    An alias may be one that a shipped mirror has: the user's goes before it.
-    """
+    """Raise ValueError for an ambiguous name of the user's own mirrors, which may hide shipped aliases."""
     names = [mirror.name for mirror in own]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise ValueError(tr("the mirror `{name}` is defined twice", name=twice))
     owners = {mirror.name: mirror.name for mirror in (*shipped, *own)}
     for mirror in own:
-        for word in (*_name(mirror), *_aliases(mirror)):
+        for word in _names(mirror):
             if word == _ANY:
                 raise ValueError(tr("`{word}` is already a word of --mirror", word=word))
             owner = owners.setdefault(word, mirror.name)
@@ -56,60 +46,50 @@ def check_words(own: tuple[Mirror, ...], shipped: tuple[Mirror, ...]) -> None:
 
 
 def near_names(name: str, mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
-    """Return the names that a misspelt one may mean, the likeliest first."""
-    words = {word: mirror.name for mirror in mirrors for word in (*_name(mirror), *_aliases(mirror))}
+    """Return the names that are similar to a misspelt one, the closest first."""
+    words = {word: mirror.name for mirror in mirrors for word in _names(mirror)}
     return tuple(dict.fromkeys(words[word] for word in get_close_matches(name.strip().lower(), words)))
 
 
 def mirror_of_url(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
-    """Return the mirror that an address lies on: by its host, of several the one with the longest path.
-
-    None for an address that lies on none, and for what is no address.
-    """
+    """Return the mirror of a URL, by its host, of several by the longest path; None for any other."""
     try:
-        location, host, folders = _place(url), urlsplit(url).hostname, _folders(url)
+        server, host, folders = _server(url), urlsplit(url).hostname, _folders(url)
     except ValueError:
         return None
-    on_host = [mirror for mirror in mirrors if _is_on(location, host, mirror)]
-    return max(on_host, key=lambda mirror: _shared(location, folders, mirror), default=None)
+
+    def shared_folders(mirror: Mirror) -> int:
+        owned = [_folders(address) for address in _addresses(mirror) if _server(address) == server]
+        return max((len(own) + 1 for own in owned if folders[: len(own)] == own), default=0)
+
+    on_host = [item for item in mirrors if host in _hosts(item) or server in map(_server, _addresses(item))]
+    return max(on_host, key=shared_folders, default=None)
 
 
 def mirror_at(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
-    """Return the mirror that an address lies on, also where it is a host of that mirror's files."""
-    mirror = mirror_of_url(url, mirrors)
+    """Return the mirror of a URL, also where its host only serves that mirror's files."""
     host = host_of(url)
-    return mirror or next((item for item in mirrors if host in _file_hosts(item)), None)
+    for_files = (
+        mirror for mirror in mirrors for part in (mirror.pypi, mirror.torch) if part and host in part.files
+    )
+    return mirror_of_url(url, mirrors) or next(for_files, None)
 
 
 def host_of(url: str) -> str | None:
-    """Return the host of an address, None for what is none."""
+    """Return the host of a URL, None if it is invalid."""
     try:
         return urlsplit(url).hostname
     except ValueError:
         return None
 
 
-def _file_hosts(mirror: Mirror) -> tuple[str, ...]:
-    return tuple(host for part in (mirror.pypi, mirror.torch) if part for host in part.files)
-
-
-def _is_on(location: str, host: str | None, mirror: Mirror) -> bool:
-    return any(location == _place(address) for address in _addresses(mirror)) or host in _hosts(mirror)
-
-
-def _shared(location: str, folders: tuple[str, ...], mirror: Mirror) -> int:
-    """How many folders of a mirror's address, 1 for the root, an address lies below; 0 for none."""
-    owned = [_folders(address) for address in _addresses(mirror) if _place(address) == location]
-    return max((len(own) + 1 for own in owned if folders[: len(own)] == own), default=0)
-
-
-def _place(url: str) -> str:
-    """The host and port of an address, without the user's name."""
+def _server(url: str) -> str:
+    """Return the host and port of a URL, without the user."""
     return urlsplit(url).netloc.rpartition("@")[2].lower()
 
 
 def _folders(url: str) -> tuple[str, ...]:
-    """The folders of an address, without that of the variant and what follows it."""
+    """Return the folders of a URL up to that of the variant."""
     path = urlsplit(url).path.partition("{")[0]
     return tuple(folder for folder in path.split("/") if folder)
 
@@ -126,49 +106,50 @@ def _addresses(mirror: Mirror) -> tuple[str, ...]:
 
 
 def correction(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
-    """Return the right address for one that is known to be wrong; None for any other.
+    """Return the right URL for one that is known to be wrong; None for any other.
 
-    PyPI's part is matched whole. Where torch's ends in a variant's folder, every variant's is wrong, and the
-    one asked for is kept.
+    Where a wrong URL of torch ends in a variant's folder, so are those of all other variants.
     """
     wanted = _plain(url)
     for mirror in mirrors:
         if mirror.pypi and mirror.pypi.simple and wanted in map(_plain, mirror.pypi.wrong):
             return mirror.pypi.simple
         for bad in mirror.torch.wrong if mirror.torch else ():
-            stem, _ = _apart(_plain(bad))
+            stem, _ = _split_variant(_plain(bad))
             if mirror.torch and wanted == stem:
                 return mirror.torch.address.partition(f"/{_VARIANT}")[0]
-            if mirror.torch and _apart(wanted)[0] == stem:
-                return _right(mirror.torch, _apart(wanted)[1])
+            if mirror.torch and _split_variant(wanted)[0] == stem:
+                return _torch_url(mirror.torch, _split_variant(wanted)[1])
     return None
 
 
-def _right(part: TorchPart, variant: str) -> str:
+def _torch_url(part: TorchPart, variant: str) -> str:
     if part.layout == "page":
         return part.address
     return part.of_variant(variant) if _VARIANT in part.address else f"{part.address}/{variant}"
 
 
 def is_bogus(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
-    """Return the mirror that is said to have torch at this address and never had; None for any other.
+    """Return the mirror that never had torch at this URL, though it is said to; None for any other.
 
-    What lies below such an address counts, and beside a variant's folder those of the other variants.
+    URLs below such a one count, and the folders of all variants.
     """
     wanted = _plain(url)
-    return next((mirror for mirror in mirrors for bad in mirror.bogus if _lies_at(wanted, _plain(bad))), None)
+    return next(
+        (mirror for mirror in mirrors for bad in mirror.bogus if _is_below(wanted, _plain(bad))), None
+    )
 
 
-def _lies_at(wanted: str, bad: str) -> bool:
-    stem, variant = _apart(bad)
+def _is_below(wanted: str, bad: str) -> bool:
+    stem, variant = _split_variant(bad)
     if not variant:
         return f"{wanted}/".startswith(f"{bad}/")
     folder = wanted.removeprefix(f"{stem}/").partition("/")[0]
     return wanted == stem or (wanted.startswith(f"{stem}/") and Variant(folder).is_known)
 
 
-def _apart(address: str) -> tuple[str, str]:
-    """`https://…/whl/cu126` as `https://…/whl` and `cu126`; an address without a variant stays whole."""
+def _split_variant(address: str) -> tuple[str, str]:
+    """Split `https://…/whl/cu126` into `https://…/whl` and `cu126`, which is empty without a variant."""
     above, _, last = address.rpartition("/")
     return (above, last) if Variant(last).is_known else (address, "")
 

@@ -1,10 +1,8 @@
-"""What was found out about mirrors, remembered for a day in the cache directory."""
+"""Measurements of mirrors, remembered for a day in the cache."""
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -12,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gpuenv.files.private import replace_private
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.model.mirror import Mirror
@@ -39,51 +38,52 @@ class Speed:
     at: float
     bytes_per_s: int
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The mirror that was measured."""
+        return self.name, self.address
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMirror:
-    """What a mirror was found to have, when it was asked for `sought`."""
+    """The status of a mirror when it was probed for the files `sought`."""
 
     address: str
     sought: str
     verdict: MirrorStatus
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The mirror and the files."""
+        return self.verdict.name, self.address, self.sought
+
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is remembered, each mirror by its name and its address, and is not too old."""
+    """The measurements that are not too old."""
 
     speeds: tuple[Speed, ...] = ()
     checks: tuple[MeasuredMirror, ...] = ()
 
     def speed_of(self, mirror: Mirror) -> int | None:
-        """Return a mirror's bytes per second; None where nobody measured it today."""
-        location = (mirror.name, address_of(mirror))
-        return next(
-            (speed.bytes_per_s for speed in self.speeds if (speed.name, speed.address) == location), None
-        )
+        """Return a mirror's bytes per second; None if it was not measured today."""
+        key = (mirror.name, address_of(mirror))
+        return next((speed.bytes_per_s for speed in self.speeds if speed.key == key), None)
 
     def verdict_of(self, mirror: Mirror, sought: str) -> MirrorStatus | None:
-        """Return what a mirror was found to have today, when it was asked for the same files."""
-        wanted = (mirror.name, address_of(mirror), sought)
-        return next(
-            (
-                measured.verdict
-                for measured in self.checks
-                if (measured.verdict.name, measured.address, measured.sought) == wanted
-            ),
-            None,
-        )
+        """Return a mirror's status of today, when it was probed for the same files."""
+        key = (mirror.name, address_of(mirror), sought)
+        return next((measured.verdict for measured in self.checks if measured.key == key), None)
 
 
 def address_of(mirror: Mirror) -> str:
-    """Return where a mirror lies, without passwords: one that is moved is another."""
+    """Return the URLs of a mirror without passwords; with other URLs it is another mirror."""
     places = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
     return redact_credentials(" ".join(part for part in places if part))
 
 
 def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
-    """Return what is remembered at `now` (seconds since 1970); nothing where the file is not one of ours."""
+    """Return the measurements as of `now` (seconds since 1970); none if the file cannot be read."""
     try:
         with _file(environ).open("rb") as file:
             read = load_json(file.read(_LONGEST_FILE))
@@ -98,44 +98,21 @@ def remember(
     checks: Iterable[MeasuredMirror] = (),
     now: float | None = None,
 ) -> None:
-    """Add to what is remembered, where the disk lets us."""
+    """Add measurements to those remembered, if the disk allows it."""
     kept = read_memory(environ, now)
-    new_speeds, new_checks = tuple(speeds), tuple(checks)
-    measured = {(speed.name, speed.address) for speed in new_speeds}
-    requested = {(new_check.verdict.name, new_check.address, new_check.sought) for new_check in new_checks}
-    memory = Memory(
-        (*new_speeds, *(speed for speed in kept.speeds if (speed.name, speed.address) not in measured)),
-        (
-            *new_checks,
-            *(
-                check
-                for check in kept.checks
-                if (check.verdict.name, check.address, check.sought) not in requested
-            ),
-        ),
-    )
+    latest_speeds = {speed.key: speed for speed in (*kept.speeds, *speeds)}
+    latest_checks = {check.key: check for check in (*kept.checks, *checks)}
+    memory = Memory(tuple(latest_speeds.values()), tuple(latest_checks.values()))
     with suppress(OSError):
-        _write(_file(environ), json.dumps(asdict(memory)))
+        replace_private(_file(environ), json.dumps(asdict(memory)))
 
 
 def _file(environ: Mapping[str, str]) -> Path:
     return cache_root(environ) / "mirrors.json"
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def _fresh(memory: Memory, now: float) -> Memory:
-    """What failed is remembered for minutes only; what lies in the future is of a clock that was wrong."""
+    """Drop old measurements, failures after minutes, and those of a clock that was ahead."""
     speeds = (speed for speed in memory.speeds if _is_fresh(speed.at, now, failed=not speed.bytes_per_s))
     checks = (
         measured
@@ -150,7 +127,7 @@ def _is_fresh(at: float, now: float, *, failed: bool) -> bool:
 
 
 def parse_memory(read: Any) -> Memory:
-    """Read what `remember` wrote; entries that are garbled are left out, ValueError for anything else.
+    """Read what `remember` wrote; invalid entries are left out, ValueError for anything else.
 
     {"speeds": [{"name": "nju", "address": "https://…", "at": 1795000000.0, "bytes_per_s": 9000000}],
      "checks": [{"address": "https://…", "sought": "torch-….whl", "verdict": {"name": "nju", …}}]}

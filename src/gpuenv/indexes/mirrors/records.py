@@ -21,10 +21,9 @@ _OWN_KIND = "own"
 
 
 def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) -> Mirror:
-    """Read an entry of the configuration file `origin`; ValueError tells what is wrong with it.
+    """Read an entry of the configuration file `origin`; raise ValueError.
 
-    `shipped` is the mirror of the same name that gpuenv knows: what the entry does not say of who it is and
-    what it gets wrong holds as known. Its addresses are the entry's alone.
+    Of the `shipped` mirror of the same name, all but its URLs holds unless the entry says otherwise.
 
     [[mirror]]
     name = "lab"
@@ -37,9 +36,8 @@ def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) 
     for complaint in check_fields(facts, OWN_FIELDS):
         raise ValueError(complaint)
     if not any(part in facts for part in _PARTS):
-        raise ValueError(
-            tr("it has none of the parts {parts}", parts=", ".join(f"`{part}`" for part in _PARTS))
-        )
+        parts = ", ".join(f"`{part}`" for part in _PARTS)
+        raise ValueError(tr("it has none of the parts {parts}", parts=parts))
     made = parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **facts})
     if shipped is None:
         return made
@@ -47,7 +45,7 @@ def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) 
 
 
 def _without_slashes(value: Any) -> Any:
-    """The addresses in a part of an entry as all others are written: without a slash at the end."""
+    """Remove the slashes at the end of the URLs in a part of an entry."""
     match value:
         case str():
             return value.rstrip("/")
@@ -82,18 +80,14 @@ def parse_mirror(row: Row) -> Mirror:
         conda=_conda(conda) if conda else None,
         bogus=tuple(row.get("bogus", ())),
         missing_status=tuple(row.get("missing_status", ())),
-        faults=tuple(
-            MirrorFault(item["code"], item["text"], item["source"]) for item in row.get("faults", ())
-        ),
+        faults=tuple(MirrorFault(**item) for item in row.get("faults", ())),
     )
 
 
 def _hosts_of(row: Row) -> tuple[str, ...]:
-    """The hosts of an entry's addresses, where it names none."""
-    addresses = [
-        (row.get(part) or {}).get(field)
-        for part, field in (("pypi", "simple"), ("torch", "address"), ("conda", "root"))
-    ]
+    """Return the hosts of an entry's URLs, where it names none."""
+    fields = (("pypi", "simple"), ("torch", "address"), ("conda", "root"))
+    addresses = [(row.get(part) or {}).get(field) for part, field in fields]
     hosts = (urlsplit(address).hostname for address in addresses if address)
     return tuple(dict.fromkeys(host for host in hosts if host))
 
@@ -124,7 +118,7 @@ def _conda(part: Row) -> CondaPart:
 
 
 def _hosts(part: Row, field: str) -> tuple[str, ...]:
-    """Hosts as addresses are compared: in lower case."""
+    """Return hosts in lower case."""
     return tuple(host.lower() for host in part.get(field, ()))
 
 

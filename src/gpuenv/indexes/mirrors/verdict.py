@@ -1,4 +1,4 @@
-"""What is found out about mirrors: whether they hold the files of a plan, and which of them is fastest."""
+"""Judge mirrors: whether they have the files of a plan, and which is the fastest."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TORCH = "torch"
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What one mirror answered: its pages, and a partial read of a file that they list.
+    """The pages of a mirror, and a sample of a file that they list.
 
-    `bytes_per_s` and `length` (bytes, of the whole file) are None where the file could not be read, for the
-    reason `problem`; `read_at` is the address that it came from.
+    `bytes_per_s` and `length` (of the whole file) are None where the file could not be read, for the reason
+    `problem`; `read_at` is the final URL.
     """
 
     listings: tuple[Listing, ...]
@@ -37,10 +37,10 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class MirrorStatus:
-    """What is known of a mirror; None is what nobody asked for, or what it did not tell.
+    """The status of a mirror; None is unknown.
 
-    `leaks` are the hosts, not its own, that its pages and files lie on; `file` is the one that was read,
-    `measured_at` when, in seconds since 1970.
+    `leaks` are hosts of its pages and files that are not its own; `file` was read at `measured_at` (seconds
+    since 1970).
     """
 
     name: str
@@ -58,31 +58,29 @@ class MirrorStatus:
 
 
 def lengths_agreed(readings: Iterable[ProbeResult], official: ProbeResult | None = None) -> dict[str, int]:
-    """Return how long files are, by name: as the official index has it, else as most mirrors have it."""
+    """Return the lengths of files by name, according to the official index, else to most mirrors."""
     counters: dict[str, Counter[int]] = {}
     for reading in readings:
-        length = _length_told(reading)
+        length = _length(reading)
         if reading.file is not None and length is not None:
             counters.setdefault(reading.file.filename, Counter())[length] += 1
-    agreed = {name: length for name, counts in counters.items() if (length := _settled(counts)) is not None}
-    if official is not None and official.file is not None and (length := _length_told(official)) is not None:
+    agreed = {}
+    for name, counts in counters.items():
+        length, count = counts.most_common(1)[0]
+        if count > max(1, counts.total() / 2):  # one mirror alone is no evidence
+            agreed[name] = length
+    if official is not None and official.file is not None and (length := _length(official)) is not None:
         agreed[official.file.filename] = length
     return agreed
 
 
-def _length_told(reading: ProbeResult) -> int | None:
-    on_page = reading.file.size if reading.file else None
-    return reading.length if on_page is None else on_page
-
-
-def _settled(counts: Counter[int]) -> int | None:
-    """The length that more than half tell; the word of one alone is nothing to hold it against."""
-    length, count = counts.most_common(1)[0]
-    return length if 2 * count > sum(counts.values()) and count > 1 else None
+def _length(reading: ProbeResult) -> int | None:
+    listed = reading.file.size if reading.file else None
+    return reading.length if listed is None else listed
 
 
 def judge(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles, lengths: dict[str, int]) -> MirrorStatus:
-    """Say what a mirror's answers mean."""
+    """Return a mirror's status by its pages and the sample."""
     answered = [listing for listing in reading.listings if not listing.problem]
     if not answered:
         return MirrorStatus(mirror.name, mirror.kind, answers=False, has=False, problem=_page_down(reading))
@@ -106,17 +104,13 @@ def judge(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles, lengths: di
 
 
 def _page_down(reading: ProbeResult) -> str | None:
-    """What is wrong with the first page that could not be read."""
-    messages = (
-        tr("{page} {problem}", page=listing.page, problem=listing.problem)
-        for listing in reading.listings
-        if listing.problem
-    )
-    return next(messages, None)
+    """Describe the first page that could not be read."""
+    failed = next((listing for listing in reading.listings if listing.problem), None)
+    return tr("{page} {problem}", page=failed.page, problem=failed.problem) if failed else None
 
 
 def _newest(listings: Iterable[Listing]) -> tuple[IndexKind, Version | None]:
-    """The newest stable torch, that of the PyTorch index's builds where a mirror has any."""
+    """Return the newest stable torch, of the PyTorch index's builds if there are any."""
     for kind in ("pytorch", "pypi"):
         releases = [
             release_of(file.version)
@@ -144,7 +138,7 @@ def _leaks(reading: ProbeResult, answered: list[Listing]) -> tuple[str, ...]:
 
 
 def _fault_of_file(reading: ProbeResult, wanted: WantedFiles, lengths: dict[str, int]) -> str | None:
-    """What is wrong with the file that was read."""
+    """Describe what is wrong with the sampled file."""
     file = reading.file
     if file is None:
         return None
@@ -175,30 +169,27 @@ def _what_is_missing(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles) 
 
 
 def not_asked(mirror: Mirror) -> MirrorStatus | None:
-    """Say why a mirror is not worth a request; None where it is."""
+    """Return the status of a mirror that need not be probed; None for any other."""
     if mirror.status == "retired":
-        return MirrorStatus(
-            mirror.name, mirror.kind, answers=False, has=False, problem=tr("has been shut down")
-        )
+        problem = tr("has been shut down")
+        return MirrorStatus(mirror.name, mirror.kind, answers=False, has=False, problem=problem)
     if mirror.pypi is None and mirror.torch is None:
-        return MirrorStatus(
-            mirror.name, mirror.kind, has=False,
-            problem=tr("carries neither torch wheels nor a copy of PyPI"),
-        )  # fmt: skip
+        problem = tr("carries neither torch wheels nor a copy of PyPI")
+        return MirrorStatus(mirror.name, mirror.kind, has=False, problem=problem)
     return None
 
 
 def by_rank(verdicts: Iterable[MirrorStatus]) -> tuple[MirrorStatus, ...]:
-    """Return the mirrors in order, those that have it all numbered from 1, the fastest first.
+    """Return the mirrors in order, those with all files ranked from 1, the fastest first.
 
-    One whose links leave it stands behind those that serve by themselves; then come those that answer.
+    Those whose links leave them come later, then those that only answer.
     """
-    ordered = sorted(verdicts, key=_place)
+    ordered = sorted(verdicts, key=_order)
     good = [status for status in ordered if status.has and status.bytes_per_s]
     numbers = {status.name: number for number, status in enumerate(good, 1)}
     return tuple(replace(status, rank=numbers.get(status.name)) for status in ordered)
 
 
-def _place(verdict: MirrorStatus) -> tuple[bool, bool, bool, int]:
+def _order(verdict: MirrorStatus) -> tuple[bool, bool, bool, int]:
     serves = bool(verdict.has and verdict.bytes_per_s)
     return (not serves, not (serves or verdict.answers), bool(verdict.leaks), -(verdict.bytes_per_s or 0))

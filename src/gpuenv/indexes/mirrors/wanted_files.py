@@ -1,7 +1,8 @@
-"""The files that mirrors are asked for, and finding them on their pages."""
+"""The files that mirrors are probed for, and finding them on their pages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,14 +16,18 @@ from gpuenv.model.wheel import IndexKind, Platform, WheelFile
 from gpuenv.resolution.candidate import release_of
 
 _TORCH = "torch"
+_PLATFORM_TAGS: dict[Platform, re.Pattern[str]] = {
+    "linux-64": re.compile(r"any|(?:linux_|manylinux).*_x86_64"),
+    "linux-aarch64": re.compile(r"any|(?:linux_|manylinux).*_aarch64"),
+    "win-64": re.compile(r"any|win_amd64"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeTarget:
-    """A file to look for, by what its name says; `filename` is how it is called where it was seen.
+    """A file to look for by the parts of its name; `filename` is its name on another index.
 
-    `variant` is None where any will do, and for the builds of PyPI; `tags` are None where any file of the
-    platform will do. `sha256` is what is known of it elsewhere.
+    `variant` is None for any, and for the builds of PyPI; `tags` are None for any file of the platform.
     """
 
     kind: IndexKind
@@ -36,12 +41,11 @@ class ProbeTarget:
 
 @dataclass(frozen=True, slots=True)
 class WantedFiles:
-    """What the mirrors are asked for.
+    """The files that mirrors are probed for.
 
-    `groups` are the files of the plan: the PyTorch index's, and PyPI's where it has the same build; one of
-    them whole is enough. `instead` are those of PyPI's own build that fits as well, where that is another,
-    `newest` the newest torch that is known to be published, by whose build it is, `variants` the folders to
-    look into.
+    `groups` are the files of the plan: the PyTorch index's, and PyPI's if it has the same build; one complete
+    group is enough. `instead` are those of PyPI's own build if that fits too, `newest` the newest known torch
+    by kind of build, `variants` the folders to look into.
     """
 
     groups: tuple[tuple[ProbeTarget, ...], ...]
@@ -52,14 +56,14 @@ class WantedFiles:
 
     @property
     def label(self) -> str:
-        """The files in words."""
+        """The names of the files."""
         return ", ".join(target.filename for target in self.groups[0])
 
 
 def find_target(
     probe_target: ProbeTarget, listings: Iterable[Listing], platform: Platform
 ) -> WheelFile | None:
-    """Return the file that is looked for, by its own name first; None where no page lists it."""
+    """Return the target, preferably by its own name; None where no page lists it."""
     files = [
         file
         for listing in listings
@@ -72,12 +76,12 @@ def find_target(
 
 
 def part_of(listing: Listing) -> IndexKind:
-    """Whose builds of torch a listing has: PyPI's own, or the PyTorch index's."""
+    """Return whose builds of torch a listing has: PyPI's own, or the PyTorch index's."""
     return "pypi" if listing.source.kind == "pypi" else "pytorch"
 
 
 def _is_of_build(file: WheelFile, probe_target: ProbeTarget) -> bool:
-    """The platform tag may be another than was assumed: a release's is known for sure from its page alone."""
+    """Compare all but the platform tag, which may differ from the one assumed for the release."""
     if release_of(file.version) != probe_target.release or probe_target.variant not in (None, file.variant):
         return False
     return probe_target.tags is None or bool(_pythons(probe_target.tags) & _pythons(file.tags))
@@ -89,20 +93,12 @@ def _pythons(tags: frozenset[Tag]) -> set[tuple[str, str]]:
 
 def is_for(file: WheelFile, platform: Platform) -> bool:
     """Whether a file is for a platform, whatever its glibc."""
-    return any(_is_tag_for(tag.platform, platform) for tag in file.tags)
-
-
-def _is_tag_for(tag: str, platform: Platform) -> bool:
-    if tag == "any":
-        return True
-    if platform == "win-64":
-        return tag == "win_amd64"
-    arch = "x86_64" if platform == "linux-64" else "aarch64"
-    return tag.startswith(("linux_", "manylinux")) and tag.endswith(f"_{arch}")
+    pattern = _PLATFORM_TAGS[platform]
+    return any(pattern.fullmatch(tag.platform) for tag in file.tags)
 
 
 def file_to_read(wanted: WantedFiles, listings: tuple[Listing, ...]) -> WheelFile | None:
-    """Return the file to measure a mirror by: the plan's, else PyPI's that fits, else its newest torch."""
+    """Return the file to sample: the plan's, else PyPI's that fits, else the mirror's newest torch."""
     for group in (*wanted.groups, wanted.instead):
         file = find_target(group[0], listings, wanted.platform) if group else None
         if file is not None and "://" in file.url:
@@ -111,7 +107,7 @@ def file_to_read(wanted: WantedFiles, listings: tuple[Listing, ...]) -> WheelFil
 
 
 def newest_file(listings: Iterable[Listing], platform: Platform | None = None) -> WheelFile | None:
-    """Return a wheel of the newest torch that can be fetched."""
+    """Return a remote wheel of the newest torch."""
     files = [
         file
         for listing in listings

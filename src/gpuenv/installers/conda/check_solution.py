@@ -1,4 +1,4 @@
-"""What conda tools say they would do, and whether that is what gpuenv planned."""
+"""Parse the dry runs of conda tools, and compare them with gpuenv's plan."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from gpuenv.secrets.url_credentials import without_userinfo
 
 Tool = Literal["conda", "mamba", "micromamba", "rattler"]
 
-_WORD = re.compile(r"[^\s/\\\0]{1,200}")  # it stands in file names
+_WORD = re.compile(r"[^\s/\\\0]{1,200}")  # part of file names
 _CPU = re.compile(r"(?:^|_)cpu")
 _SUBDIR = re.compile(r"noarch|(?:linux|osx|win|freebsd|zos|wasi|emscripten)-[a-z0-9_]+")
 
 
 def parse_dry_run(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()) -> tuple[CondaRecord, ...]:
-    """Parse what `create --dry-run --json` prints into the packages of the environment to be made.
+    """Parse the packages of the new environment from the output of `create --dry-run --json`.
 
-    conda (address and digest stand in FETCH alone, which lists only what is not in the package cache; without
-    them `url` is empty and `filename` has no ending):
+    conda (URL and digest are only in FETCH, which leaves out cached packages; without them `url` is empty and
+    `filename` has no extension):
 
         {"success": true, "actions": {"FETCH": [...], "LINK": [{"name": "pytorch", "version": "2.8.0",
           "build_string": "cuda129_mkl_py311_h129abc_301", "build_number": 301, "channel": "conda-forge",
@@ -41,8 +41,8 @@ def parse_dry_run(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()
           "fn": "pytorch-2.8.0-cuda129_mkl_py311_h129abc_301.conda", "subdir": "linux-64", "depends": [],
           "constrains": [], "sha256": "8605...", "md5": "d9c1...", "size": 31426}]}}
 
-    `channels` give the channels' names by their addresses. Raises ValueError for anything else, for a
-    failure, and where nothing is to be linked: an existing path was asked about.
+    `channels` give the names of the channels' URLs. Raises ValueError, also for a failure and for an empty
+    plan, as for a path that exists.
     """
     document = last_document(text)
     if document.get("success") is not True:
@@ -57,9 +57,9 @@ def parse_dry_run(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()
 
 def parse_fetch(text: str, tool: Tool, channels: tuple[CondaChannel, ...] = ()) -> tuple[CondaRecord, ...]:
     """Parse the packages that a dry run (see `parse_dry_run`) would download; raise ValueError."""
-    rows = _actions(last_document(text), "FETCH")
-    # conda's FETCH rows are those of a repodata, as mamba's are
-    return tuple(_record(row, "mamba" if tool == "conda" else tool, channels) for row in rows)
+    # conda's FETCH rows are those of repodata, as mamba's are
+    tool = "mamba" if tool == "conda" else tool
+    return tuple(_record(row, tool, channels) for row in _actions(last_document(text), "FETCH"))
 
 
 def _actions(document: Mapping[str, Any], name: str) -> list[Any]:
@@ -100,24 +100,18 @@ def _record(row: Any, tool: Tool, channels: tuple[CondaChannel, ...]) -> CondaRe
 
 
 def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None:
-    """Return the name of the channel at an address, with or without a subdir at its end.
+    """Return the channel's name of a URL, with or without a subdir at its end.
 
-    Without channels it is the last part: `conda-forge` of `https://conda.example/conda-forge/linux-64`.
+    Without `channels` it is the last part: `conda-forge` of `https://conda.example/conda-forge/linux-64`.
     """
     parts = address.rstrip("/").split("/")
     if len(parts) > 1 and _SUBDIR.fullmatch(parts[-1]):
         parts = parts[:-1]
     if not channels:
         return parts[-1] or None
-    location = without_userinfo("/".join(parts))  # tools leave passwords out of what they print
-    return next(
-        (
-            channel.name
-            for channel in channels
-            if location in {without_userinfo(url).rstrip("/") for url in channel.urls}
-        ),
-        None,
-    )
+    location = without_userinfo("/".join(parts))  # tools print URLs without passwords
+    urls = {without_userinfo(url).rstrip("/"): item.name for item in reversed(channels) for url in item.urls}
+    return urls.get(location)
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
@@ -146,27 +140,26 @@ def _number(row: Mapping[str, Any], key: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class CondaDifference:
-    """A pin and what a solve gave instead of it; `record` is None where the package is not there at all."""
+    """A pin and the package that was solved instead, None if there is none."""
 
     pin: CondaPin
     record: CondaRecord | None
     kind: Literal["missing", "cpu-build", "other-version", "other-build"]
 
     def __str__(self) -> str:
-        """Tell both facts, what came out and what was planned."""
+        """Say what was solved and what was planned."""
         if self.record is None:
             return tr("{wanted} is not one of its packages", wanted=self.pin.spec)
-        value = f"{self.record.name} {self.record.version} {self.record.build}"
+        solved = f"{self.record.name} {self.record.version} {self.record.build}"
         if self.kind == "cpu-build":
-            return tr("{found} is a build for the CPU, not {wanted}", found=value, wanted=self.pin.spec)
-        return tr("{found} is not {wanted}", found=value, wanted=self.pin.spec)
+            return tr("{found} is a build for the CPU, not {wanted}", found=solved, wanted=self.pin.spec)
+        return tr("{found} is not {wanted}", found=solved, wanted=self.pin.spec)
 
 
 def check_solved(records: tuple[CondaRecord, ...], pins: tuple[CondaPin, ...]) -> tuple[CondaDifference, ...]:
-    """Return in what the solved packages differ from the pins; nothing where the solve is as planned.
+    """Return how the solved packages differ from the pins.
 
-    Where any pin asks for a CUDA build, a CPU build of another pinned package differs too, even if its pin
-    leaves the build open.
+    If any pin is a CUDA build, a CPU build of another pinned package is a difference, whatever its pin.
     """
     by_name = {record.name: record for record in records}
     wants_cuda = any("cuda" in pin.build for pin in pins)
@@ -186,7 +179,7 @@ def _difference(pin: CondaPin, record: CondaRecord | None, *, wants_cuda: bool) 
 
 
 def is_cpu_build(record: CondaRecord) -> bool:
-    """Tell whether a build is one for the CPU: `cpu_mkl_py311_h1abc_100`, `py3.10_cpu_0`, `py310_cpu`."""
+    """Tell whether this is a CPU build: `cpu_mkl_py311_h1abc_100`, `py3.10_cpu_0`, `py310_cpu`."""
     return _CPU.search(record.build) is not None
 
 

@@ -1,4 +1,4 @@
-"""The command lines, variables and configuration that conda tools are called with."""
+"""Command lines, variables and configuration of conda tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuenv.model.conda import CondaChannel, CondaWanted
 from gpuenv.model.plan import Step
 from gpuenv.secrets.url_credentials import has_userinfo, without_userinfo
 
-# What would change the question behind our back: both tools read options from variables.
+# Both tools read options from variables.
 _MISLEADING = (
     *MISLEADING,
     *(
@@ -29,7 +29,7 @@ _MISLEADING = (
     ),
     "MAMBA_PLATFORM",
 )  # fmt: skip
-# These go before any file, and so before a condarc of ours.
+# These have precedence over any file, and so over our condarc.
 _MIRRORING = tuple(
     f"{tool}_{option}" for tool in ("CONDA", "MAMBA") for option in ("CHANNEL_ALIAS", "DEFAULT_CHANNELS")
 )
@@ -37,10 +37,9 @@ _DEFAULTS = "defaults"
 
 
 def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> tuple[str, ...]:
-    """Return the arguments that every conda tool reads alike, `create` first, without the specs.
+    """Return the arguments of `create` that all conda tools share, without the specs.
 
-    Channels of the user's configuration do not count (`--override-channels`). `shown`: for a person, who has
-    no condarc of ours that leads the names of secret addresses to these.
+    `shown`: for a person, who does not have our condarc with the names of secret URLs.
     """
     names = {} if shown else secret_names(wanted.channels)
     options = ["create", "-p", prefix, "--override-channels"]
@@ -50,21 +49,18 @@ def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> 
 
 
 def dry_run_arguments(wanted: CondaWanted, prefix: str, *, words: bool = False) -> tuple[str, ...]:
-    """Return the arguments to plan with; `prefix` must not exist. `words`: why it fails, for a person."""
+    """Return the arguments of a dry run, as JSON or in `words`; `prefix` must not exist."""
     how = ("--dry-run", "-q") if words else ("--dry-run", "--json", "-q")
     return (*create_options(wanted, prefix), *how, *specs(wanted))
 
 
 def create_arguments(wanted: CondaWanted) -> tuple[str, ...]:
-    """Return the arguments to make the environment with."""
+    """Return the arguments that create the environment."""
     return (*create_options(wanted, wanted.prefix), "--json", "-q", "-y", *specs(wanted))
 
 
 def specs(wanted: CondaWanted) -> tuple[str, ...]:
-    """Return what is asked for, each once; beside Python also pip, which only some tools add of themselves.
-
-    Raises ValueError for a spec that would be taken for an option.
-    """
+    """Return the distinct specs, with Python also pip, which only some tools add; ValueError for options."""
     requested = tuple(dict.fromkeys(wanted.specs))
     for text in requested:
         if text.startswith("-") or not text.strip():
@@ -75,17 +71,17 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ToolManager:
-    """The manager of a conda tool: its `create`, after a dry run that gave what was planned."""
+    """The manager of a conda tool: its `create`, after a dry run that matched the plan."""
 
     NAME: str
 
     def steps(self, wanted: CondaWanted) -> tuple[Step, ...]:
-        """Return the command that, pasted into a shell, does what `create` does."""
+        """Return the equivalent shell command of `create`."""
         return steps(self.NAME, wanted)
 
 
 def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:
-    """Return the command that, pasted into a shell, makes the environment."""
+    """Return the shell command that creates the environment."""
     why = tr("let {tool} create the environment from {channels}", tool=tool,
              channels=", ".join(channel.name for channel in wanted.channels))  # fmt: skip
     return (Step((tool, *create_options(wanted, wanted.prefix, shown=True), "-y", *specs(wanted)), why),)
@@ -98,10 +94,10 @@ def variables(
     condarc: str | None = None,
     ca_bundle: str | None = None,
 ) -> dict[str, str]:
-    """Return the variables to run a conda tool with: the user's, less what would change the question.
+    """Return the variables to run a conda tool with: the user's, without those that change the solution.
 
-    `condarc` is the path of a configuration of our own. The driver's CUDA is what gpuenv found: it may be for
-    another machine, and conda needs 0.2 s to find it itself.
+    `condarc` is the path of our own configuration. The CUDA is the planned one, which may be of another
+    machine.
     """
     changed = without(environ, (*_MISLEADING, *_MIRRORING) if condarc else _MISLEADING)
     changed |= {
@@ -117,19 +113,18 @@ def variables(
 
 
 def channel_argument(channel: CondaChannel) -> str:
-    """Return what `-c` is given: the name, where our condarc can say where it is, else the address.
+    """Return the argument of `-c`: the name if our condarc can define it, else the URL.
 
-    With names, `conda-forge::pkg` goes on working and exports name no mirror.
+    With names, `conda-forge::pkg` works, and exports do not name mirrors.
     """
     named = channel.name == _DEFAULTS or _base(channel) is not None
     return channel.name if named or not channel.urls else channel.urls[0]
 
 
 def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
-    """Return by which name of our condarc each channel is asked for whose address others must not read.
+    """Return names in our condarc for channels with secret URLs, which must not appear in arguments.
 
-    Everybody on a machine can read the arguments of its processes. A name is the end of the address: of two
-    that end alike the second gets more of it.
+    A name is the end of the URL, a longer one where it is taken.
     """
     names: dict[CondaChannel, str] = {}
     taken = {channel_argument(channel) for channel in channels}
@@ -140,26 +135,26 @@ def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
         ends = ("/".join(parts[-count:]) for count in range(1, len(parts) + 1))
         names[channel] = next((end for end in ends if end not in taken), "")
         if not names[channel]:
+            name = channel.name
             raise ValueError(
-                tr("`{channel}` cannot be passed to a conda tool without its password", channel=channel.name)
+                tr("`{channel}` cannot be passed to a conda tool without its password", channel=name)
             )
         taken.add(names[channel])
     return names
 
 
 def _base(channel: CondaChannel) -> str | None:
-    """The address without the channel's name, as custom_channels wants it: with the name it is a 404."""
+    """Return the URL without the channel's name, as custom_channels requires."""
     address = channel.urls[0].rstrip("/") if channel.urls else ""
     base = address.removesuffix(f"/{channel.name}")
     return base if base != address and "/" not in channel.name else None
 
 
 def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shards: bool = True) -> str:
-    """Render a condarc that leads the channels' names to their first addresses; all else is as `before`.
+    """Render a condarc that maps the channels' names to their first URLs, with all else of `before`.
 
-    `before` is the file that the user's CONDARC names, which ours takes the place of. Without `shards` conda
-    does not look for sharded repodata, for mirrors that have none. Raises ValueError where `before` is no
-    valid condarc.
+    `before` is the file of the user's CONDARC, which ours replaces. Without `shards` conda does not look for
+    sharded repodata, for mirrors that have none. Raises ValueError where `before` is invalid.
     """
     settings: dict[str, Any] = {"show_channel_urls": True}
     for channel in channels:
@@ -174,12 +169,11 @@ def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shar
 
 
 def condarc_name(text: str) -> str:
-    """Return a file name for it: conda silently ignores a condarc that is not called so or `*.yml`."""
+    """Return a file name for a condarc; conda ignores other names than this and `*.yml`."""
     return f"condarc-{hashlib.sha256(text.encode()).hexdigest()[:16]}.yml"
 
 
 def environment_python(prefix: str, system: str) -> str:
-    """Return where a conda environment has its interpreter; on Windows it is not in Scripts."""
-    if system == "windows":
-        return ntpath.join(prefix, "python.exe")
-    return posixpath.join(prefix, "bin", "python")
+    """Return the interpreter of a conda environment; on Windows it is not in Scripts."""
+    windows = system == "windows"
+    return ntpath.join(prefix, "python.exe") if windows else posixpath.join(prefix, "bin", "python")

@@ -1,4 +1,4 @@
-"""Why a conda tool failed, from what it printed."""
+"""Parse why a conda tool failed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _URL = re.compile(r"(?:https?|file|s3|oci)://[^\s<>'\"\])]+")
 
 @dataclass(frozen=True, slots=True)
 class FailureWords:
-    """By what the tools tell why they failed; of `texts` the first that is found counts.
+    """The exceptions and messages that tell why a tool failed; of `texts` the first match counts.
 
-    `advice` is what they say to every failure. A text's group `command` is what the user is to run.
+    `advice` is printed with every failure. The group `command` of a text is what the user is to run.
     """
 
     exceptions: tuple[tuple[str, Kind], ...]
@@ -34,18 +34,16 @@ class FailureWords:
     advice: tuple[re.Pattern[str], ...] = ()
 
     def of_exception(self, name: str | None) -> Kind | None:
-        """Return what an exception of conda means, None for one that is not known."""
+        """Return the kind of an exception of conda, None for an unknown one."""
         return dict(self.exceptions).get(name or "")
 
     def of_text(self, text: str) -> Kind:
-        """Return what a text means, `other` where it says nothing that is known."""
+        """Return the kind of a message, `other` for an unknown one."""
         return next((kind for kind, pattern in self.texts if pattern.search(text)), "other")
 
 
 def parse_failure_words(rows: Iterable[Mapping[str, Any]], *, embedded: bool = False) -> FailureWords:
-    r"""Parse the rows of matrices/conda-tools.json that are of this, and leave the others; raise ValueError.
-
-    `embedded`: those about py-rattler, else those about the tools that are run.
+    r"""Parse such rows of matrices/conda-tools.json, of py-rattler (`embedded`) or of the tools; ValueError.
 
     {"kind": "exception", "tool": "conda", "name": "CondaHTTPError", "means": "channel", "source": "..."}
     {"kind": "text", "tool": "mamba", "means": "corrupt", "pattern": "incorrect downloads", "source": "..."}
@@ -71,9 +69,9 @@ def _means(row: Mapping[str, Any]) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class CondaFailure:
-    """Why a tool failed: a kind for programs, the tool's own words, and where they name one, an address.
+    """Why a tool failed: its kind, the tool's own message, and the URL in it.
 
-    `commands` are those the tool asks its user to run: the terms of service that gpuenv never accepts itself.
+    `commands` are those that accept terms of service, which gpuenv never does itself.
     """
 
     kind: Kind
@@ -83,7 +81,7 @@ class CondaFailure:
 
 
 def parse_failure(text: str, known: FailureWords) -> CondaFailure:
-    """Parse what a failing tool printed, JSON or words; what says nothing gives the kind `other`.
+    """Parse the output of a failed tool, JSON or text.
 
     conda with --json:
 
@@ -101,62 +99,59 @@ def parse_failure(text: str, known: FailureWords) -> CondaFailure:
         critical libmamba Could not solve for environment specs
     """
     try:
-        name, words = _told(last_document(text), known)
+        name, message = _exception(last_document(text), known)
     except ValueError:
-        name, words = None, text
-    reason = _plain(words, known)
-    kind = known.of_exception(name) or known.of_text(words)
-    if kind == "unsatisfiable" and known.of_text(words) == "no-gpu":
+        name, message = None, text
+    reason = _plain(message, known)
+    kind = known.of_exception(name) or known.of_text(message)
+    if kind == "unsatisfiable" and known.of_text(message) == "no-gpu":
         kind = "no-gpu"
-    url = _URL.search(reason) if kind in {"channel", "corrupt", "terms"} else None
-    return CondaFailure(
-        kind, reason or _silent(), url[0].rstrip(".,;:") if url else None,
-        _commands(words, known),
-    )  # fmt: skip
-
-
-def _commands(words: str, known: FailureWords) -> tuple[str, ...]:
-    asking = (pattern for _, pattern in known.texts if "command" in pattern.groupindex)
-    return tuple(match["command"] for pattern in asking for match in pattern.finditer(words))
+    match = _URL.search(reason) if kind in {"channel", "corrupt", "terms"} else None
+    url = match[0].rstrip(".,;:") if match else None
+    accepting = (pattern for _, pattern in known.texts if "command" in pattern.groupindex)
+    commands = tuple(match["command"] for pattern in accepting for match in pattern.finditer(message))
+    return CondaFailure(kind, reason or _silent(), url, commands)
 
 
 def explain(stdout: str, stderr: str, known: FailureWords) -> CondaFailure:
-    """Return why a tool failed by what it printed as JSON, or where that says nothing, by its stderr."""
-    failure = parse_failure(stdout, known) if "{" in stdout else None
-    said = parse_failure(stderr, known)
-    return said if failure is None or (failure.kind == "other" and said.reason != _silent()) else failure
+    """Return why a tool failed, by its JSON output, else by its stderr."""
+    from_json = parse_failure(stdout, known) if "{" in stdout else None
+    from_text = parse_failure(stderr, known)
+    if from_json is None or (from_json.kind == "other" and from_text.reason != _silent()):
+        return from_text
+    return from_json
 
 
 def _silent() -> str:
     return tr("it printed nothing")
 
 
-def _told(document: dict[str, Any], known: FailureWords) -> tuple[str | None, str]:
-    """The name of conda's exception, and the words."""
+def _exception(document: dict[str, Any], known: FailureWords) -> tuple[str | None, str]:
+    """Return the name of conda's exception, and the message."""
     errors = document.get("errors")
     for item in errors if isinstance(errors, list) else ():
-        name, words = _words(item)
-        if known.of_exception(name) or known.of_text(words) != "other":
-            return name, words
+        name, message = _name_and_message(item)
+        if known.of_exception(name) or known.of_text(message) != "other":
+            return name, message
     problems = document.get("solver_problems")
     if isinstance(problems, list):
         return None, "\n".join(str(problem) for problem in problems)
-    return _words(document)
+    return _name_and_message(document)
 
 
-def _words(error: Any) -> tuple[str | None, str]:
+def _name_and_message(error: Any) -> tuple[str | None, str]:
     if not isinstance(error, dict):
         return None, ""
-    name, words = error.get("exception_name"), error.get("message") or error.get("error") or ""
-    return name if isinstance(name, str) else None, str(words)
+    name, message = error.get("exception_name"), error.get("message") or error.get("error") or ""
+    return name if isinstance(name, str) else None, str(message)
 
 
-def _plain(words: str, known: FailureWords) -> str:
-    """The words without levels, traces, and what the tools say to every failure; mamba ends as it begins."""
-    words = _LEVEL.sub("", _DEBUG.sub("", words))
+def _plain(message: str, known: FailureWords) -> str:
+    """Remove levels, debug output, general advice, and the first line that mamba repeats at the end."""
+    message = _LEVEL.sub("", _DEBUG.sub("", message))
     for pattern in known.advice:
-        words = pattern.sub("", words)
-    lines = [line.rstrip() for line in words.splitlines() if line.strip()]
+        message = pattern.sub("", message)
+    lines = [line.rstrip() for line in message.splitlines() if line.strip()]
     if len(lines) > 1 and lines[-1] == lines[0]:
         lines.pop()
     return "\n".join(lines)[:_LONGEST]

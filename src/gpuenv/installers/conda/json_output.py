@@ -1,22 +1,22 @@
-"""The JSON that conda tools print, and what stands around it."""
+"""Find the JSON in the output of conda tools."""
 
 from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 from gpuenv.i18n.messages import tr
 
 _STARTS = re.compile(r"^[ \t]*(?=\{)", re.MULTILINE)
-_TRIED = 50  # lines that begin like a document
+_MOST_STARTS = 50  # lines that begin like a document
 
 
 def last_document(text: str) -> dict[str, Any]:
-    r"""Return the last JSON object of what a tool printed; raise ValueError without one.
+    r"""Return the last JSON object of a tool's output; raise ValueError without one.
 
-    Conda before 26.7 prints one document after the other, with NULs between them; micromamba lets pip's lines
-    go before its own:
+    Conda before 26.7 prints several documents with NULs between them; micromamba prints pip's lines first:
 
         {"fetch": "pytorch", "maxval": 1, "progress": 0.5}\0{"success": true, "actions": {}}
 
@@ -26,9 +26,7 @@ def last_document(text: str) -> dict[str, Any]:
         }
     """
     last = next((part for part in reversed(text.split("\0")) if part.strip()), "")
-    for number, start in enumerate(_STARTS.finditer(last)):
-        if number == _TRIED:
-            break
+    for start in islice(_STARTS.finditer(last), _MOST_STARTS):
         document = _whole(last[start.end() :])
         if document is not None:
             return document
@@ -46,7 +44,7 @@ def _whole(text: str) -> dict[str, Any] | None:
 
 
 def texts(value: Any) -> tuple[str, ...]:
-    """Return a list of texts; null is an empty one (micromamba 1.5). Raises ValueError for anything else."""
+    """Return a list of texts, empty for null (micromamba 1.5); raise ValueError."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

@@ -1,7 +1,6 @@
-"""The calls of py-rattler: what is asked of it, as values, and what it answers.
+"""The calls of py-rattler, whose interface changes with most minor releases; only this module knows it.
 
-It reads channels and fetches packages by itself: besides gpuenv.http the one part that uses the network. Its
-interface changes with most minor releases; nothing outside this module knows it.
+It reads channels and downloads packages by itself, besides gpuenv.http the only use of the network.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# of a machine elsewhere: whether builds suit its system, gpuenv's own rules have judged
+# of another machine: gpuenv's own rules have judged whether builds suit its system
 _NO_LIMIT_GLIBC = "2.99"
-# Its threads let go of Python a little after they have answered: a process that ends before that crashes
+# Its threads release Python after they have answered: a process that ends before crashes
 # (`PyGILState_Release: thread state must be current`; 8 of 120 runs, none after 10 ms).
 _SETTLES_S = 0.05
 
 
 class RattlerError(Exception):
-    """What py-rattler raised: the name of its exception, and its text."""
+    """An error of py-rattler: the name of its exception, and its text."""
 
     def __init__(self, exception: str, text: str) -> None:
         super().__init__(text)
@@ -38,7 +37,7 @@ class RattlerError(Exception):
 
 @dataclass
 class InstallProgress:
-    """Follows an installation: `progress` is told the bytes received and expected, `linked` each package."""
+    """Callbacks of an installation: `progress` gets bytes received and expected, `linked` each package."""
 
     total: int
     progress: Callable[[int, int], None] = lambda _, __: None
@@ -49,19 +48,16 @@ class InstallProgress:
 def solve_records(
     wanted: CondaWanted, session: RattlerSession
 ) -> tuple[tuple[CondaRecord, ...], tuple[CondaRecord, ...]]:
-    """Return the packages of the environment to be made, and those of them that are to be fetched.
-
-    Raises RattlerError.
-    """
+    """Return the packages of the new environment, and which of them to download; raise RattlerError."""
     return _run(_solve(wanted, session))
 
 
 def install_records(
     wanted: CondaWanted, records: tuple[CondaRecord, ...], session: RattlerSession, follower: InstallProgress
 ) -> None:
-    """Fetch packages and link them into the prefix, which may be an empty directory.
+    """Install packages into the prefix, which may be an empty directory.
 
-    Ctrl-C ends it at once. Raises RattlerError, LookupError where a channel has a package no more.
+    Ctrl-C stops it at once. Raises RattlerError, and LookupError for a package that no longer exists.
     """
     _run(_install(wanted, records, session, follower))
 
@@ -71,12 +67,8 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
 
     from rattler import exceptions  # noqa: PLC0415 - an extra that may be missing
 
-    known = tuple(
-        error
-        for name in exceptions.__all__
-        if name.endswith("Error") and name != "ParsePlatformError"
-        for error in (getattr(exceptions, name),)
-    )
+    names = (name for name in exceptions.__all__ if name.endswith("Error") and name != "ParsePlatformError")
+    known = tuple(getattr(exceptions, name) for name in names)
     try:
         return asyncio.run(work)
     except known as error:
@@ -98,12 +90,10 @@ async def _solve(
         virtual_packages=_virtual_packages(wanted),
         channel_relations="disabled",
     )
-    there = await rattler.PackageCache(session.packages).index()
+    cached = await rattler.PackageCache(session.packages).index()
     records = _records(solved, wanted.channels)
-    fetch = tuple(
-        record for record, native in zip(records, solved, strict=True) if not there.contains_record(native)
-    )
-    return records, fetch
+    pairs = zip(records, solved, strict=True)
+    return records, tuple(record for record, native in pairs if not cached.contains_record(native))
 
 
 async def _install(
@@ -126,12 +116,12 @@ async def _install(
         platform=rattler.Subdir(wanted.subdir),
         client=client(wanted.channels, session),
         show_progress=False,
-        reporter=cast("Any", _Reporter(follower)),  # it may lack what it does not want to be told
+        reporter=cast("Any", _Reporter(follower)),  # other callbacks are optional
     )
 
 
 def _same(natives: Iterable[RepoDataRecord], records: tuple[CondaRecord, ...]) -> list[RepoDataRecord]:
-    """Return py-rattler's own records of these packages; one that was replaced meanwhile is none of them."""
+    """Return py-rattler's records of these packages; raise LookupError for one that was replaced."""
     by_file = {(record.subdir, record.file_name, _hex(record.sha256)): record for record in natives}
     keys = [(record.subdir, record.filename, record.sha256) for record in records]
     gone = [key[1] for key in keys if key not in by_file]
@@ -153,7 +143,7 @@ def _platforms(wanted: CondaWanted) -> list[Any]:
 
 
 def _virtual_packages(wanted: CondaWanted) -> list[GenericVirtualPackage]:
-    """Return what the machine has: its own system where it is this one, and the CUDA that was planned for."""
+    """Return the virtual packages of this or another machine, with the planned CUDA."""
     import rattler  # noqa: PLC0415
 
     if wanted.subdir == str(rattler.Subdir.current()):
@@ -165,7 +155,7 @@ def _virtual_packages(wanted: CondaWanted) -> list[GenericVirtualPackage]:
 
 
 def _system_of(subdir: str) -> list[tuple[str, str, str]]:
-    """Return the virtual packages of a machine elsewhere, none of them a hindrance."""
+    """Return virtual packages of another machine that allow all builds."""
     system, _, machine = subdir.partition("-")
     architecture = ("__archspec", "1", {"64": "x86_64"}.get(machine, machine))
     if system == "win":
@@ -179,9 +169,8 @@ def _virtual(name: str, version: str, build: str = "0") -> GenericVirtualPackage
     import rattler  # noqa: PLC0415
     from rattler.package import BuildString  # noqa: PLC0415
 
-    return rattler.GenericVirtualPackage(
-        rattler.PackageName(name), rattler.Version(version), BuildString(build)
-    )
+    package, release = rattler.PackageName(name), rattler.Version(version)
+    return rattler.GenericVirtualPackage(package, release, BuildString(build))
 
 
 def _records(
@@ -212,7 +201,7 @@ def _hex(digest: bytes | None) -> str | None:
 
 
 def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
-    """Return the name of the channel at an address; that of another by its folder."""
+    """Return the name of a URL's channel; that of an unknown one is its folder."""
     plain = without_userinfo(url)
     for channel in channels:
         if any(plain.startswith(f"{without_userinfo(item).rstrip('/')}/") for item in channel.urls):
@@ -221,7 +210,7 @@ def _channel_of(url: str, channels: tuple[CondaChannel, ...]) -> str:
 
 
 class _Reporter:
-    """What py-rattler tells, from threads of its own; it need not be told of all that it could."""
+    """Callbacks for py-rattler, which calls them from its threads."""
 
     def __init__(self, follower: InstallProgress) -> None:
         self._follower = follower

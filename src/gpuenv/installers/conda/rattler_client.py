@@ -22,7 +22,7 @@ _BUNDLE = "SSL_CERT_FILE"
 
 @dataclass(frozen=True, slots=True)
 class RattlerSession:
-    """What all calls share: the cache folder, whether channels are read from it alone, whom to trust."""
+    """What all calls share: the cache folder, whether it alone is read, the CA bundle."""
 
     cache: Path
     offline: bool = False
@@ -30,12 +30,12 @@ class RattlerSession:
 
     @property
     def packages(self) -> Path:
-        """Where packages are kept."""
+        """The cache of packages."""
         return self.cache / "rattler" / "packages"
 
 
 def gateway(wanted: CondaWanted, session: RattlerSession) -> Gateway:
-    """Return what reads the channels' pages, and keeps them in the session's cache."""
+    """Return py-rattler's reader of channels, with the session's cache."""
     import rattler  # noqa: PLC0415
 
     config = rattler.SourceConfig(cache_action="force-cache-only" if session.offline else "cache-or-fetch")
@@ -44,23 +44,22 @@ def gateway(wanted: CondaWanted, session: RattlerSession) -> Gateway:
 
 
 def client(channels: tuple[CondaChannel, ...], session: RattlerSession) -> Client:
-    """Return a client that asks a channel's next address where one is down.
+    """Return a client that tries a channel's next URL where one is down.
 
-    It trusts the bundle that is named, else the system's certificates; without any of these, as in a bare
-    container, py-rattler makes no client at all (`builder error`), and certifi's are taken.
+    It trusts the CA bundle, else the system's certificates, else, as in a bare container, those of certifi.
     """
     lists = {channel.urls[0]: list(channel.urls) for channel in channels if len(channel.urls) > 1}
     mirrors = "".join(f"{json.dumps(first)} = {json.dumps(urls)}\n" for first, urls in lists.items())
     try:
         return _client_trusting(session.ca_bundle, f"[mirrors]\n{mirrors}")
-    except ValueError:
+    except ValueError:  # `builder error`: no certificates
         import certifi  # noqa: PLC0415
 
         return _client_trusting(certifi.where(), f"[mirrors]\n{mirrors}")
 
 
 def _client_trusting(bundle: str | None, configuration: str) -> Client:
-    """Make a client; which certificates it trusts, a variable tells, read at this moment."""
+    """Create a client, which reads the variable of its CA bundle only now."""
     from rattler.config import Config  # noqa: PLC0415
     from rattler.networking import Client  # noqa: PLC0415
 

@@ -1,20 +1,20 @@
-"""Why py-rattler failed, from the name of its exception and its text."""
+"""Parse why py-rattler failed."""
 
 from __future__ import annotations
 
 import re
 
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.conda.failure import CondaFailure, FailureWords, Kind
+from gpuenv.installers.conda.failure import CondaFailure, FailureWords
 
 _LINES = 12
 _URL = re.compile(r"(?:https?|file)://[^\s()'\"<>]+")
 _PASSWORD = re.compile(r"(?<=://)[^/?#\s]*@")
-_FIRST = frozenset({"missing", "no-gpu", "disk-full"})  # told by the text, whatever the exception
+_FIRST = frozenset({"missing", "no-gpu", "disk-full"})  # by the text, whatever the exception
 
 
 def parse_rattler_failure(exception: str, text: str, known: FailureWords) -> CondaFailure:
-    """Read why something failed; its text may have a hundred lines, of which the first are kept.
+    """Parse an exception's name and text, of which only the first lines are kept.
 
     SolverError:
 
@@ -27,19 +27,12 @@ def parse_rattler_failure(exception: str, text: str, known: FailureWords) -> Con
         could not find subdir 'noarch' in channel 'https://conda.example.com/nvidia/'
         Caused by: HTTP status client error (404 Not Found) for url (https://…/noarch/repodata.json)
     """
-    kind = _kind(exception, text, known)
+    kind = known.of_text(text)
+    if kind not in _FIRST:
+        kind = known.of_exception(exception) or kind
     urls = _URL.findall(text)
-    reason = _PASSWORD.sub("", _shortened(text))
-    return CondaFailure(kind, reason or exception, urls[-1].rstrip(".,;:") if urls else None)
-
-
-def _kind(exception: str, text: str, known: FailureWords) -> Kind:
-    message = known.of_text(text)
-    return message if message in _FIRST else known.of_exception(exception) or message
-
-
-def _shortened(text: str) -> str:
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
-    if len(lines) <= _LINES:
-        return "\n".join(lines)
-    return "\n".join((*lines[:_LINES], tr("… ({count} more lines)", count=len(lines) - _LINES)))
+    if len(lines) > _LINES:
+        lines[_LINES:] = [tr("… ({count} more lines)", count=len(lines) - _LINES)]
+    reason = _PASSWORD.sub("", "\n".join(lines))
+    return CondaFailure(kind, reason or exception, urls[-1].rstrip(".,;:") if urls else None)

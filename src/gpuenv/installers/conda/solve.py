@@ -1,4 +1,4 @@
-"""Let a conda tool plan, and believe its plan only where it is what gpuenv planned."""
+"""Let a conda tool solve, and accept only the solution that gpuenv planned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.conda.check_solution import (
-    CondaDifference,
     channel_name,
     check_solved,
     parse_dry_run,
@@ -38,10 +37,9 @@ _SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """What a solve gave: `wanted` has the one address at which each channel was read.
+    """The solution: `wanted` has the URL that each channel was read from.
 
-    `fetch` are the packages that would be downloaded, `missed` the channels' addresses that did not answer
-    and why.
+    `fetch` are the packages to download, `missed` the URLs that failed, and why.
     """
 
     wanted: CondaWanted
@@ -51,15 +49,15 @@ class Solved:
 
     @property
     def size(self) -> int:
-        """How many bytes are to be downloaded."""
+        """The bytes to download."""
         return sum(record.size or 0 for record in self.fetch)
 
 
 def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
-    """Let the tool plan; each channel is read at its first address.
+    """Let the tool solve with the first URL of each channel.
 
-    Raises Refused where no packages fit, or others than the pins came out, Unreachable where a channel can't
-    be read (`data["url"]` says which), UsageError and InstallFailed where the tool itself fails.
+    Raises Unsatisfiable for conflicts and violated pins, Unreachable where a channel cannot be read
+    (`data["url"]`), UsageError and InstallFailed where the tool itself fails.
     """
     prefix = _free_path(wanted.prefix)
     environ = run_variables(wanted, calling)
@@ -77,57 +75,42 @@ def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
         raise _broken(tool, str(error)) from None
     check_pins(tool, records, wanted)
     for location in _foreign(records, wanted.channels):
-        calling.tell(
-            tr("{tool} also reads {place}, according to its configuration", tool=tool.tool, place=location)
-        )
-    return Solved(_at_first(wanted), records, fetch)
+        facts = {"tool": tool.tool, "place": location}
+        calling.tell(tr("{tool} also reads {place}, according to its configuration", **facts))
+    channels = tuple(CondaChannel(channel.name, channel.urls[:1]) for channel in wanted.channels)
+    return Solved(replace(wanted, channels=channels), records, fetch)
 
 
 def _foreign(records: tuple[CondaRecord, ...], channels: tuple[CondaChannel, ...]) -> tuple[str, ...]:
-    """Return the folders of packages that are in none of the channels, where all of these have addresses."""
+    """Return the folders of packages from other channels, if all of these have URLs."""
     if not all(channel.urls for channel in channels):
         return ()
-    folders = (record.url.rpartition("/")[0] for record in records)
-    return tuple(
-        dict.fromkeys(folder for folder in folders if folder and channel_name(folder, channels) is None)
-    )
+    folders = dict.fromkeys(record.url.rpartition("/")[0] for record in records)
+    return tuple(folder for folder in folders if folder and channel_name(folder, channels) is None)
 
 
 def _free_path(prefix: str) -> Path:
-    """A path that does not exist, beside the environment's: for one that does, the tools plan otherwise."""
-    there = Path(prefix).parent
-    while not there.is_dir() and there != there.parent:
-        there = there.parent
-    return there / f".gpuenv-plan-{secrets.token_hex(8)}"
-
-
-def _at_first(wanted: CondaWanted) -> CondaWanted:
-    return replace(
-        wanted, channels=tuple(CondaChannel(channel.name, channel.urls[:1]) for channel in wanted.channels)
-    )
+    """Return a path next to the environment's that does not exist, as tools solve otherwise for others."""
+    folder = Path(prefix).parent
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return folder / f".gpuenv-plan-{secrets.token_hex(8)}"
 
 
 def check_pins(tool: CondaTool, records: tuple[CondaRecord, ...], wanted: CondaWanted) -> None:
-    """Raise Refused where other packages came out than the pins, a CPU build above all."""
+    """Raise Unsatisfiable where packages violate the pins, such as a CPU build."""
     differences = check_solved(records, wanted.pins)
-    if differences:
-        raise _not_as_planned(tool, differences, wanted)
-
-
-def _not_as_planned(
-    tool: CondaTool, differences: tuple[CondaDifference, ...], wanted: CondaWanted
-) -> Unsatisfiable:
+    if not differences:
+        return
     on_cpu = any(difference.kind == "cpu-build" for difference in differences)
-    driver = wanted.cuda or tr("no CUDA")
-    return Unsatisfiable(
+    driver = tr("the driver was specified to support {cuda}", cuda=wanted.cuda or tr("no CUDA"))
+    source = tr("dry run of {program}", program=tool.path)
+    raise Unsatisfiable(
         tr("{tool} would install something else: {difference}", tool=tool.tool, difference=differences[0]),
         code="solved-to-cpu" if on_cpu else "solved-otherwise",
         because=(
-            *(
-                Because(str(difference), tr("dry run of {program}", program=tool.path))
-                for difference in differences
-            ),
-            Because(tr("the driver was specified to support {cuda}", cuda=driver), "CONDA_OVERRIDE_CUDA"),
+            *(Because(str(difference), source) for difference in differences),
+            Because(driver, "CONDA_OVERRIDE_CUDA"),
         ),
         fixes=(
             Fix(tr("request another torch or CUDA: gpuenv plan shows what is available"), "gpuenv plan"),
@@ -145,29 +128,25 @@ def _solve_failed(
     done: process.Completed,
 ) -> GpuenvError:
     if done.returncode is None or done.timed_out:
-        return _broken(
-            tool, done.error or tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
-        )
+        problem = tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
+        return _broken(tool, done.error or problem)
     failure = explain(done.stdout, done.stderr, failure_words())
-    if tool.tool != "conda":  # its JSON says `unsupported request` where words name the package
+    if tool.tool != "conda":  # the JSON says `unsupported request` where the text names the package
         arguments = conda_calls.dry_run_arguments(wanted, str(prefix), words=True)
         again = process.run((tool.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
-        said = parse_failure(again.stderr, failure_words())
-        failure = failure if again.ok or said.kind == "other" else said
-    return failure_told(tool, failure, done.returncode)
+        in_words = parse_failure(again.stderr, failure_words())
+        failure = failure if again.ok or in_words.kind == "other" else in_words
+    return error_of(tool, failure, done.returncode)
 
 
-def failure_told(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> GpuenvError:
-    """Return the error for a failure: Unreachable for a channel, Refused for a conflict, else the tool's."""
+def error_of(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> GpuenvError:
+    """Return the error of a failure: Unreachable for a channel, Unsatisfiable for a conflict, else others."""
     because = (Because(failure.reason, tool.path),)
     data = {"kind": failure.kind, "url": failure.url, "returncode": returncode}
     if failure.kind == "channel":
+        facts = {"tool": tool.tool, "url": failure.url or tr("one address")}
         return Unreachable(
-            tr(
-                "{tool} cannot read the channel at {url}",
-                tool=tool.tool,
-                url=failure.url or tr("one address"),
-            ),
+            tr("{tool} cannot read the channel at {url}", **facts),
             code="channel-unreachable",
             because=because,
             fixes=(Fix(tr("choose another source with --mirror"), "gpuenv mirrors list"),),
@@ -213,32 +192,23 @@ def _broken(tool: CondaTool, problem: str) -> InstallFailed:
 
 
 def solve_somewhere(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
-    """Let the tool plan; where a channel can't be read at one address, the next one is tried.
-
-    Raises what `solve` raises, Unreachable once a channel has no other address.
-    """
+    """Let the tool solve; where a channel cannot be read, its next URL is tried. Raises as `solve`."""
     missed: tuple[tuple[str, str], ...] = ()
     while True:
-        answer = _solve_or_told(tool, wanted, calling)
-        if isinstance(answer, Solved):
-            return replace(answer, missed=missed)
-        channels = _without_address(wanted.channels, str((answer.data or {}).get("url") or ""))
-        if channels == wanted.channels:
-            raise answer
-        missed += _left(wanted.channels, channels, answer.because[0].text)
+        try:
+            return replace(solve(tool, wanted, calling), missed=missed)
+        except Unreachable as error:
+            channels = _without_url(wanted.channels, str((error.data or {}).get("url") or ""))
+            if channels == wanted.channels:
+                raise
+            pairs = zip(wanted.channels, channels, strict=True)
+            missed += tuple((old.urls[0], error.because[0].text) for old, new in pairs if old != new)
         calling.tell(tr("{url} cannot be read; trying the next URL", url=missed[-1][0]))
         wanted = replace(wanted, channels=channels)
 
 
-def _solve_or_told(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved | Unreachable:
-    try:
-        return solve(tool, wanted, calling)
-    except Unreachable as error:
-        return error
-
-
-def _without_address(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
-    """Leave out the first address of the channel that `url` is in; of all where it is in none."""
+def _without_url(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
+    """Leave out the first URL of the channel that `url` is in; of all if it is in none."""
     at_fault = {
         channel.name
         for channel in channels
@@ -251,9 +221,3 @@ def _without_address(channels: tuple[CondaChannel, ...], url: str) -> tuple[Cond
         else channel
         for channel in channels
     )
-
-
-def _left(
-    before: tuple[CondaChannel, ...], after: tuple[CondaChannel, ...], reason: str
-) -> tuple[tuple[str, str], ...]:
-    return tuple((old.urls[0], reason) for old, new in zip(before, after, strict=True) if old != new)

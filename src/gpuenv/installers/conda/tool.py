@@ -1,10 +1,9 @@
-"""What conda, mamba and micromamba have in common: finding them, what they can, how they are called."""
+"""What conda, mamba and micromamba have in common: finding, querying and calling them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import secrets
 import shlex
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from packaging.version import Version
 
 from gpuenv import matrices
+from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.host.software.package_managers import find_conda_tools
 from gpuenv.i18n.foreign_messages import reason_of
@@ -38,14 +38,14 @@ from gpuenv.process import subprocesses as process
 from gpuenv.untrusted.documents import load_json
 
 TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
-# Loading repodata is the cost of a solve: micromamba and mamba do in 2 s what conda does in 10.
+# micromamba and mamba load repodata in 2 s, conda in 10 s.
 _FASTEST_FIRST: tuple[Tool, ...] = ("micromamba", "mamba", "conda")
 _INFO_LIMIT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class CondaTool:
-    """A conda tool that is there."""
+    """An installed conda tool."""
 
     tool: Tool
     path: str
@@ -53,7 +53,7 @@ class CondaTool:
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """How a tool is called: our own cache folder, a CA bundle, whether mirrors have shards, who is told."""
+    """How a tool is called; `shards`: whether the channels may have them, `tell` gets messages."""
 
     environ: Mapping[str, str]
     cache: Path
@@ -64,22 +64,22 @@ class Calling:
 
 @cache
 def failure_words() -> FailureWords:
-    """Return by what the tools tell why they failed."""
+    """Return the known exceptions and messages of the tools."""
     return parse_failure_words(matrices.load("conda-tools"))
 
 
 @cache
 def tool_versions() -> ToolVersions:
-    """Return what is known of the tools by their versions."""
+    """Return the known versions and flaws of the tools."""
     return parse_tool_versions(matrices.load("conda-tools"))
 
 
 def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> CondaTool:
     """Return the tool: on PATH, by CONDA_EXE or MAMBA_EXE, in the usual folders; UsageError without it."""
-    fields = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
-    if tool in fields:
-        return CondaTool(tool, program_behind(fields[tool]))
-    others = [other for other in _FASTEST_FIRST if other in fields]
+    paths = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
+    if tool in paths:
+        return CondaTool(tool, program_behind(paths[tool]))
+    others = [other for other in _FASTEST_FIRST if other in paths]
     raise UsageError(
         tr("{tool} was not found", tool=tool),
         code="manager-missing",
@@ -92,11 +92,10 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
 
 
 def find_fastest(environ: Mapping[str, str], root: Path = Path("/")) -> CondaTool | None:
-    """Return micromamba, else mamba, else conda, None where there is none of them."""
-    fields = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
-    return next(
-        (CondaTool(tool, program_behind(fields[tool])) for tool in _FASTEST_FIRST if tool in fields), None
-    )
+    """Return micromamba, else mamba, else conda, None without any of them."""
+    paths = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
+    tool = next((tool for tool in _FASTEST_FIRST if tool in paths), None)
+    return CondaTool(tool, program_behind(paths[tool])) if tool else None
 
 
 def program_behind(path: str) -> str:
@@ -107,52 +106,46 @@ def program_behind(path: str) -> str:
 
 
 def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
-    """Return what the tool tells about itself, asked once for each state of its file.
+    """Return the output of `info`, from the cache while the tool's file is unchanged.
 
-    Raises InstallFailed where it does not tell, UsageError where it is too old.
+    Raises InstallFailed if it fails, UsageError if the tool is too old.
     """
-    kept = _kept_file(tool, calling)
-    info = _kept(kept, tool.tool)
+    file = _cache_file(tool, calling)
+    info = _read_cached(file, tool.tool)
     if info is None:
         info = _ask(tool, calling.environ)
         with suppress(OSError):
-            _write(kept, json.dumps(asdict(info)))
+            _write(file, json.dumps(asdict(info)))
     check_version(info, tool_versions())
     return info
 
 
 def known_version(tool: Tool, calling: Calling, root: Path = Path("/")) -> str | None:
-    """Return the version of a tool that is there, as far as it is known without running it.
-
-    It is what the tool told the last time, else what the record of its package says; micromamba has none.
-    """
-    there = next(
-        (manager for manager in find_conda_tools(calling.environ, root) if manager.name == tool), None
-    )
-    if there is None:
+    """Return the version of an installed tool from the cache, else from the record of its package."""
+    found = (manager for manager in find_conda_tools(calling.environ, root) if manager.name == tool)
+    manager = next(found, None)
+    if manager is None:
         return None
-    info = _kept(_kept_file(CondaTool(tool, program_behind(there.path)), calling), tool)
+    info = _read_cached(_cache_file(CondaTool(tool, program_behind(manager.path)), calling), tool)
     with suppress(ValueError):
-        return str(Version(info.version if info else there.version or ""))
+        return str(Version(info.version if info else manager.version or ""))
     return None
 
 
-def _kept_file(tool: CondaTool, calling: Calling) -> Path:
-    return calling.cache / "conda-tools" / f"{_fingerprint(tool, calling.environ)}.json"
-
-
-def _fingerprint(tool: CondaTool, environ: Mapping[str, str]) -> str:
-    """What the answer hangs on: the file, and the variables that move its folders."""
-    with suppress(OSError):
+def _cache_file(tool: CondaTool, calling: Calling) -> Path:
+    """Return the cache for a state of the tool's file and of the variables that move its folders."""
+    name = secrets.token_hex(16)
+    with suppress(OSError):  # the tool is gone: its file is not found again
         status = Path(tool.path).stat()
         moving = ("HOME", "CONDARC", "MAMBARC", "MAMBA_ROOT_PREFIX", "CONDA_PKGS_DIRS", "CONDA_ENVS_DIRS",
                   "CONDA_ENVS_PATH")  # fmt: skip
-        facts = (tool.path, status.st_mtime_ns, status.st_size, *(environ.get(name) for name in moving))
-        return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
-    return secrets.token_hex(16)  # gone meanwhile: nothing is kept of it
+        variables = (calling.environ.get(variable) for variable in moving)
+        facts = (tool.path, status.st_mtime_ns, status.st_size, *variables)
+        name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+    return calling.cache / "conda-tools" / f"{name}.json"
 
 
-def _kept(file: Path, tool: Tool) -> CondaInfo | None:
+def _read_cached(file: Path, tool: Tool) -> CondaInfo | None:
     try:
         document = load_json(read_limited_text(file))
         lists = {name: tuple(document[name]) for name in ("environments", "caches", "channels")}
@@ -167,17 +160,13 @@ def _ask(tool: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
     changed = {**without(environ, MISLEADING), "MAMBA_NO_BANNER": "1"}
     done = process.run(argv, timeout_s=_INFO_LIMIT_S, environ=changed)
     try:
-        return replace(
-            parse_info(done.stdout, tool.tool), virtual_packages=()
-        )  # these change with the driver
+        info = parse_info(done.stdout, tool.tool)
+        return replace(info, virtual_packages=())  # they change with the driver
     except ValueError as error:
         failure = explain(done.stdout, done.stderr, failure_words())
+        facts = {"program": tool.path, "error": reason_of(error)}
         raise InstallFailed(
-            tr(
-                "`{program} info` has unexpected output: {error}",
-                program=tool.path,
-                error=reason_of(error),
-            ),
+            tr("`{program} info` has unexpected output: {error}", **facts),
             code="manager-broken",
             because=(Because(done.error or failure.reason, tool.path),),
             fixes=(Fix(tr("run it yourself"), f"{shlex.quote(tool.path)} info --json"),),
@@ -185,10 +174,7 @@ def _ask(tool: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
 
 
 def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
-    """Write a condarc that leads to the channels' addresses into the cache folder; return its path.
-
-    Raises UsageError where the folder can't be written, or where the user's CONDARC can't be read.
-    """
+    """Write a condarc with the channels' URLs into the cache; return its path, raise UsageError."""
     try:
         named = calling.environ.get("CONDARC")
         before = read_limited_text(Path(named)) if named and Path(named).is_file() else ""
@@ -206,25 +192,19 @@ def write_condarc(wanted: CondaWanted, calling: Calling) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a file that only its user can read (addresses hold passwords), in one step."""
+    """Write a file in a private folder, as URLs hold passwords."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.chmod(0o700)
-    new = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-    new.replace(path)
+    replace_private(path, text)
 
 
 def run_variables(wanted: CondaWanted, calling: Calling) -> dict[str, str]:
-    """Return the variables to plan or make `wanted` with; writes the condarc that they name.
-
-    Where no channel has an address, the user's own configuration leads to them.
-    """
-    reported = any(channel.urls for channel in wanted.channels)
-    condarc = write_condarc(wanted, calling) if reported else None
+    """Return the variables to run a tool with; writes their condarc, unless no channel has a URL."""
+    has_urls = any(channel.urls for channel in wanted.channels)
+    condarc = write_condarc(wanted, calling) if has_urls else None
     return conda_calls.variables(calling.environ, wanted, condarc=condarc, ca_bundle=calling.ca_bundle)
 
 
 def create_argv(tool: CondaTool, wanted: CondaWanted) -> tuple[str, ...]:
-    """Return the command that makes the environment; its path must not exist (see environments.conda_run)."""
+    """Return the command that creates the environment, whose path must not exist."""
     return (tool.path, *conda_calls.create_arguments(wanted))

@@ -1,4 +1,4 @@
-"""What a conda tool tells about itself: its version, folders and quirks."""
+"""Version, folders and flaws of conda tools."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from gpuenv.model.plan import PlanWarning
 
 _WIPING = "env-create-deletes"
 _NODEFAULTS = "nodefaults-as-channel"
+_UPDATES = {
+    "conda": "conda update -n base conda",
+    "mamba": "conda update -n base conda mamba",
+    "micromamba": "micromamba self-update",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What a tool gets wrong, from its first to its last such version."""
+    """A flaw of a tool, and its first and last version."""
 
     name: str
     tool: Tool
@@ -30,7 +35,7 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class ToolVersions:
-    """What is known of the tools by their versions: the `least` that can be driven, and flaws."""
+    """The `least` supported versions of the tools, and flaws."""
 
     least: tuple[tuple[Tool, Version], ...]
     flaws: tuple[Flaw, ...] = ()
@@ -40,12 +45,12 @@ class ToolVersions:
         return any(flaw.first <= Version(version) <= flaw.last for flaw in self.of(name, tool))
 
     def of(self, name: str, tool: Tool) -> tuple[Flaw, ...]:
-        """Return the versions of a tool that have a flaw; none where all are sound."""
+        """Return the versions of a tool that have a flaw."""
         return tuple(flaw for flaw in self.flaws if (flaw.name, flaw.tool) == (name, tool))
 
 
 def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
-    """Parse the rows of matrices/conda-tools.json that are of this, and leave the others; raise ValueError.
+    """Parse such rows of matrices/conda-tools.json; raise ValueError.
 
     {"kind": "least", "tool": "conda", "version": "23.10", "source": "..."}
     {"kind": "flaw", "tool": "conda", "flaw": "env-create-deletes", "first": "25.5", "last": "26.7.1", ...}
@@ -73,10 +78,9 @@ def _tool(row: Mapping[str, Any]) -> Tool:
 
 @dataclass(frozen=True, slots=True)
 class CondaInfo:
-    """A conda tool: its version, the platform it makes environments for (`linux-64`), where it keeps things.
+    """The output of `info`: version, platform (`linux-64`) and folders of a conda tool.
 
-    `virtual_packages` are (name, version, build); `caches` are where it keeps packages, the first one is
-    written to where it can be.
+    `virtual_packages` are (name, version, build); `caches` are its package caches.
     """
 
     tool: Tool
@@ -90,12 +94,12 @@ class CondaInfo:
 
     @property
     def cuda(self) -> str | None:
-        """The CUDA that the tool itself takes the driver to support."""
+        """The driver's CUDA according to the tool."""
         return next((version for name, version, _ in self.virtual_packages if name == "__cuda"), None)
 
 
 def parse_info(text: str, tool: Tool) -> CondaInfo:
-    """Parse what `info --json` prints.
+    """Parse the output of `info --json`.
 
     conda:
 
@@ -109,7 +113,7 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
          "package cache": ["/home/user/mamba/pkgs"], "envs directories": ["/home/user/mamba/envs"],
          "channels": null, "virtual packages": ["__cuda=12.8=0", "__glibc=2.36=0"]}
 
-    mamba 1 answers as conda does: its version is then conda's, and older than any mamba 2. Raises ValueError.
+    mamba 1 answers as conda does, with conda's version. Raises ValueError.
     """
     document = last_document(text)
     if "conda_version" in document:
@@ -147,9 +151,8 @@ def _version(value: Any) -> str:
     try:
         Version(value)
     except (InvalidVersion, TypeError):
-        raise ValueError(
-            tr("`{value}` is not a valid version of a conda tool", value=str(value)[:80])
-        ) from None
+        message = tr("`{value}` is not a valid version of a conda tool", value=str(value)[:80])
+        raise ValueError(message) from None
     return str(value)
 
 
@@ -172,52 +175,36 @@ def _virtual(parts: Any) -> tuple[str, str, str]:
 
 
 def check_version(info: CondaInfo, known: ToolVersions) -> None:
-    """Raise UsageError for a tool that is too old to be driven."""
+    """Raise UsageError for a tool that is too old."""
     least = dict(known.least).get(info.tool)
     if least is None or Version(info.version) >= least:
         return
+    facts = {"tool": info.tool, "version": info.version, "least": least}
     raise UsageError(
-        tr(
-            "{tool} {version} is too old: {least} or newer is required",
-            tool=info.tool,
-            version=info.version,
-            least=least,
-        ),
+        tr("{tool} {version} is too old: {least} or newer is required", **facts),
         code="manager-too-old",
         because=(Because(tr("it reports version {version}", version=info.version), f"{info.tool} info"),),
         fixes=(
-            Fix(tr("update it"), f"{info.tool} self-update")
-            if info.tool == "micromamba"
-            else Fix(
-                tr("update it"),
-                "conda update -n base conda mamba" if info.tool == "mamba" else "conda update -n base conda",
-            ),
+            Fix(tr("update it"), _UPDATES.get(info.tool)),
             Fix(tr("or use another manager: --manager uv")),
         ),
     )
 
 
 def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[PlanWarning, ...]:
-    """Return what the owner of a tool should know of it."""
+    """Return warnings about a version of a tool."""
     if not known.has_flaw(_WIPING, tool, version):
         return ()
-    return (
-        PlanWarning(
-            "conda-env-create-deletes",
-            tr(
-                "`conda env create` of conda {version} deletes an environment of that name without "
-                "confirmation; gpuenv does not call it",
-                version=version,
-            ),
-        ),
+    text = tr(
+        "`conda env create` of conda {version} deletes an environment of that name without "
+        "confirmation; gpuenv does not call it",
+        version=version,
     )
+    return (PlanWarning("conda-env-create-deletes", text),)
 
 
 def nodefaults_is_safe(tool: Tool, version: str | None, known: ToolVersions) -> bool:
-    """Tell whether `nodefaults` among the channels of an environment.yml is not taken for a channel.
-
-    Without a version: whether that is so of all versions.
-    """
+    """Tell whether a version, without one all, ignore `nodefaults` among an environment.yml's channels."""
     if version is None:
         return not known.of(_NODEFAULTS, tool)
     return not known.has_flaw(_NODEFAULTS, tool, version)
