@@ -1,14 +1,15 @@
-"""A machine described by hand: `--driver`, `--gpu`, `--platform`, `--glibc`."""
+"""A machine described by options: `--driver`, `--gpu`, `--platform`, `--glibc`."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
-from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import HARMLESS_PROBLEMS, Driver, DriverVersion, Gpu, Machine, Problem, System
 from gpuenv.model.machine_json import parse_driver
@@ -22,7 +23,7 @@ _SYSTEMS = {
     "win-64": ("windows", "x86_64"),
 }
 _GLIBC = re.compile(r"2\.\d{1,2}")
-# What a base machine says about its GPU and driver no longer holds once they are described by hand.
+# The base machine's facts that options on GPU and driver replace.
 _OF_THE_GPU = ("driver", "gpus", "problems")
 
 
@@ -35,10 +36,10 @@ def describe_machine(
     glibc: str | None,
     knowledge: Knowledge,
 ) -> Machine:
-    """Return `base` (or a machine of which nothing is known) with what the options say in its place.
+    """Return `base`, or an unknown machine, with the values of the options.
 
-    `gpus` are compute capabilities (`8.6`) or product names. Without `driver` a GPU's driver is assumed to be
-    new enough. Raises UsageError for an option that can't be read or a driver without a GPU.
+    `gpus` are compute capabilities (`8.6`) or product names. Without `driver` it is assumed to be new enough.
+    Raises UsageError for an invalid option and for a driver without a GPU.
     """
     machine = _on_platform(base, platform)
     if glibc is not None:
@@ -63,17 +64,12 @@ def _on_platform(base: Machine | None, platform: str | None) -> Machine:
         return base
     source = "option --platform" if platform else "assumed: linux-64"
     system = System(os, arch, libc="glibc" if os == "linux" else None)
-    facts = (("system.os", source), ("system.arch", source))
+    facts: Facts = (("system.os", source), ("system.arch", source))
     if base is None:
         return Machine(system, facts=facts)
-    # the GPUs and their driver may be asked about for another platform; all else is the other machine's
-    return Machine(
-        system,
-        base.driver,
-        base.gpus,
-        facts=(*facts, *_facts_about(base, _OF_THE_GPU)),
-        problems=base.problems,
-    )
+    # GPUs and driver are kept for another platform
+    facts += tuple(fact for fact in base.facts if _is_about(fact[0], _OF_THE_GPU))
+    return Machine(system, base.driver, base.gpus, facts=facts, problems=base.problems)
 
 
 def _with_glibc(machine: Machine, glibc: str) -> Machine:
@@ -90,18 +86,16 @@ def _with_glibc(machine: Machine, glibc: str) -> Machine:
             fixes=(Fix(tr("omit it, or add --platform linux-64")),),
         )
     system = replace(machine.system, libc="glibc", libc_version=glibc.strip())
-    source = "option --glibc"
-    facts = _without(machine.facts, ("system.libc", "system.libc_version"))
-    return replace(
-        machine, system=system, facts=(*facts, ("system.libc", source), ("system.libc_version", source))
-    )
+    fields = ("system.libc", "system.libc_version")
+    facts = (*_without(machine.facts, fields), *((field, "option --glibc") for field in fields))
+    return replace(machine, system=system, facts=facts)
 
 
 def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) -> Machine:
-    """Put the described GPUs in place of the machine's; its driver stays only where no other is assumed."""
-    results = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
+    """Replace the machine's GPUs and driver."""
+    described = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
     facts = [("gpus", "option --gpu")]
-    for gpu, source in results:
+    for gpu, source in described:
         facts.append((f"gpus.{gpu.index}.compute_capability", source))
         if gpu.name:
             facts.append((f"gpus.{gpu.index}.name", "option --gpu"))
@@ -109,16 +103,15 @@ def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) ->
     return replace(
         machine,
         driver=None,
-        gpus=tuple(gpu for gpu, _ in results),
+        gpus=tuple(gpu for gpu, _ in described),
         facts=(*_without(machine.facts, _OF_THE_GPU), *facts),
         problems=_harmless(machine),
     )
 
 
 def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
-    capability = _capability(text)
-    if capability is not None:
-        return Gpu(index, None, capability), "option --gpu"
+    with suppress(ValueError):
+        return Gpu(index, None, parse_compute_capability(text)), "option --gpu"
     fact = knowledge.gpu_names.find(text)
     if fact is None:
         raise _unknown_gpu(text, knowledge)
@@ -131,39 +124,25 @@ def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
     return Gpu(index, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
 
 
-def _capability(text: str) -> ComputeCapability | None:
-    try:
-        return parse_compute_capability(text)
-    except ValueError:
-        return None
-
-
 def _unknown_gpu(text: str, knowledge: Knowledge) -> UsageError:
-    close = tuple(
-        Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in knowledge.gpu_names.suggest(text)
+    names = knowledge.gpu_names.suggest(text)
+    fixes = (
+        *(Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in names),
+        Fix(tr("or specify its compute capability, such as --gpu 8.6")),
     )
-    by_capability = Fix(tr("or specify its compute capability, such as --gpu 8.6"))
-    return UsageError(
-        tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=(*close, by_capability)
-    )
+    return UsageError(tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=fixes)
 
 
 def _with_driver(machine: Machine, driver: str, knowledge: Knowledge) -> Machine:
     version = _read_driver(driver)
     if not machine.gpus:
-        raise UsageError(
-            tr("--driver {driver} requires a GPU", driver=driver),
-            code="driver-without-gpu",
-            fixes=(
-                Fix(
-                    tr('add --gpu with a name or a compute capability, such as --gpu 8.6 or --gpu "Tesla T4"')
-                ),
-            ),
-        )
+        fix = tr('add --gpu with a name or a compute capability, such as --gpu 8.6 or --gpu "Tesla T4"')
+        message = tr("--driver {driver} requires a GPU", driver=driver)
+        raise UsageError(message, code="driver-without-gpu", fixes=(Fix(fix),))
     os: DriverOs = "windows" if machine.system.wsl or machine.system.os == "windows" else "linux"
     cuda = knowledge.driver_cuda(version, os)
-    source = "option --driver"
-    facts: Facts = (*_without(machine.facts, ("driver", "problems")), ("driver.version", source))
+    known = _without(machine.facts, ("driver", "problems"))
+    facts: Facts = (*known, ("driver.version", "option --driver"))
     if cuda:
         facts += (("driver.cuda", tr("matrix: driver branch {branch}", branch=version.major)),)
     return replace(machine, driver=Driver(version, cuda), facts=facts, problems=_harmless(machine))
@@ -182,10 +161,6 @@ def _read_driver(text: str) -> DriverVersion:
 
 def _harmless(machine: Machine) -> tuple[Problem, ...]:
     return tuple(problem for problem in machine.problems if problem.code in HARMLESS_PROBLEMS)
-
-
-def _facts_about(machine: Machine, fields: tuple[str, ...]) -> Facts:
-    return tuple(fact for fact in machine.facts if _is_about(fact[0], fields))
 
 
 def _without(facts: Facts, fields: tuple[str, ...]) -> Facts:

@@ -1,4 +1,4 @@
-"""Find out what this machine is; every fact keeps its source."""
+"""Detect this machine; every fact has its source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from gpuenv.concurrency.background import BackgroundTask
-from gpuenv.host import problems
 from gpuenv.host.executables import FileTree
 from gpuenv.host.merge import Facts, KnowledgeSource, join
 from gpuenv.host.nvidia.hardware import Hardware, find_hardware
@@ -16,7 +15,8 @@ from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
 from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
 from gpuenv.host.software.pythons import detect_pythons
 from gpuenv.host.system import detect_system
-from gpuenv.model.machine import FoundManager, FoundPython, Machine, Problem, System
+from gpuenv.knowledge.jetson_boards import needs_own_wheels
+from gpuenv.model.machine import FoundManager, FoundPython, Machine, System
 
 NVIDIA_SMI_LIMIT_S = 30.0
 
@@ -32,13 +32,17 @@ def detect_machine(
 ) -> Machine:
     """Describe this machine.
 
-    `knowledge` is called only when the matrices are needed: they name the capability that a driver does not
-    tell, and the CUDA of a driver. `root` is where /proc, /sys, /dev and /etc are; `timeout_s` (seconds) is
-    nvidia-smi's. A field that no source tells is None; what is broken stands in `problems`.
+    `knowledge` is called only if the matrices are needed, for a capability or a CUDA that the driver does not
+    report. `root` is the folder of /proc, /sys, /dev and /etc; `timeout_s` is nvidia-smi's.
     """
+
+    def detect_software() -> Software:
+        pythons = detect_pythons(environ, conda_prefixes(environ, root))
+        return detect_toolkit(environ, root), detect_managers(environ, root), pythons
+
     system = detect_system(environ, root)
-    software = BackgroundTask(lambda: _detect_software(environ, root))
-    # nvidia-smi takes its time; it is waited for here, where Ctrl-C arrives
+    software = BackgroundTask(detect_software)
+    # the slow nvidia-smi runs in this thread, where Ctrl-C arrives
     hardware = find_hardware(environ, root, system[0], timeout_s)
     return machine_of(system, hardware, software.result, environ, knowledge, root)
 
@@ -51,12 +55,14 @@ def machine_of(
     knowledge: KnowledgeSource,
     root: FileTree,
 ) -> Machine:
-    """Put together what was found on a machine; `software` is called when the hardware has been joined."""
+    """Combine the parts of a machine; `software` is called after the hardware has been joined."""
     system, system_facts = described
     on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
     joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
     (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
-    tegra_problems = _tegra_problems(root, system.arch)
+    tegra = detect_tegra(root) if system.arch == "aarch64" else None
+    tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
+    toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
     return Machine(
         system=system,
         driver=joined.driver,
@@ -64,20 +70,6 @@ def machine_of(
         toolkit=toolkit,
         managers=managers,
         pythons=pythons,
-        facts=(
-            *system_facts,
-            *joined.facts,
-            *((("toolkit.cuda", toolkit_source),) if toolkit_source else ()),
-        ),
+        facts=(*system_facts, *joined.facts, *toolkit_facts),
         problems=(*tegra_problems, *joined.problems, *toolkit_problems),
     )
-
-
-def _detect_software(environ: Mapping[str, str], root: Path) -> Software:
-    pythons = detect_pythons(environ, conda_prefixes(environ, root))
-    return detect_toolkit(environ, root), detect_managers(environ, root), pythons
-
-
-def _tegra_problems(root: FileTree, arch: str) -> tuple[Problem, ...]:
-    tegra = detect_tegra(root) if arch == "aarch64" else None
-    return (problems.tegra_board(tegra),) if tegra and tegra.own_wheels else ()

@@ -1,4 +1,4 @@
-"""Look at a machine's files without tripping over what may not be read; programs on PATH."""
+"""Read a machine's files, whatever their permissions, and find programs on PATH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class FileTree(Protocol):
-    """A path among a machine's files: pathlib's own, or what a machine elsewhere told (`host.remote`)."""
+    """A path of this machine (pathlib) or of a remote one (`host.remote`)."""
 
     @property
     def name(self) -> str:
@@ -24,23 +24,23 @@ class FileTree(Protocol):
     def __truediv__(self, part: str, /) -> FileTree: ...
 
     def is_file(self) -> bool:
-        """Whether it is a file, which may be read."""
+        """Whether it is a file."""
 
     def exists(self) -> bool:
-        """Whether anything is there."""
+        """Whether it exists."""
 
     def iterdir(self) -> Iterable[FileTree]:
-        """Return what is in a folder; raise OSError."""
+        """Return the entries of a folder; raise OSError."""
 
     def readlink(self) -> FileTree:
-        """Return where a link leads to; raise OSError."""
+        """Return the target of a link; raise OSError."""
 
     def open(self, mode: Literal["rb"]) -> BinaryIO:
         """Open a file; raise OSError."""
 
 
 def is_there(path: FileTree) -> bool:
-    """Tell whether a file exists; one that may not be looked at counts as none."""
+    """Tell whether a file exists, as far as permissions allow."""
     try:
         return path.exists()
     except OSError:  # before Python 3.12 a folder without permission raises
@@ -48,13 +48,13 @@ def is_there(path: FileTree) -> bool:
 
 
 def home_directory(environ: Mapping[str, str]) -> Path | None:
-    """Return the user's home as the environment names it."""
+    """Return the user's home directory of the variables."""
     home = environ.get("HOME") or environ.get("USERPROFILE")
     return Path(home) if home else None
 
 
 def read_text(path: FileTree, limit: int = 65536) -> str | None:
-    """Return the start of a file as text, None where it can't be read; a pipe would never end."""
+    """Return the start of a regular file as text, None where it cannot be read."""
     try:
         if not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Join what the sources told to a driver and GPUs, each fact with its source; pure."""
+"""Join the readings of all sources to a driver and GPUs, each fact with its source; pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VGPU = re.compile(r"(?:GRID|NVIDIA|Tesla) .*-\d{1,3}(?:[ABCQ]|C?ME)")
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The driver and the GPUs of a machine, where each fact was read, and what is wrong with them."""
+    """The driver and the GPUs of a machine, the source of each fact, and problems."""
 
     driver: Driver | None
     gpus: tuple[Gpu, ...]
@@ -42,11 +42,13 @@ def join(
     driver_os: DriverOs,
     visible: str | None,
 ) -> Joined:
-    """Join the sources; `visible` is the value of CUDA_VISIBLE_DEVICES, `driver_os` whose driver it is."""
+    """Join the sources; `visible` is the value of CUDA_VISIBLE_DEVICES, `driver_os` that of the driver."""
     driver, driver_facts = _join_driver(hardware, knowledge, driver_os)
     readings = hardware.main.gpus if hardware.main else ()
     joined = [_join_gpu(reading, hardware, knowledge) for reading in readings if _is_usable(reading)]
-    gpus = _with_visibility(tuple(gpu.gpu for gpu in joined), visible)
+    gpus = tuple(gpu.gpu for gpu in joined)
+    shown = parse_visible(visible, gpus)
+    gpus = tuple(replace(gpu, visible=gpu.index in shown) for gpu in gpus)
     source = hardware.main.source if hardware.main else hardware.searched
     facts = (*driver_facts, ("gpus", source), *(fact for gpu in joined for fact in gpu.facts))
     if visible is not None and gpus:
@@ -62,62 +64,62 @@ def join(
 def _join_driver(
     hardware: Hardware, knowledge: KnowledgeSource, driver_os: DriverOs
 ) -> tuple[Driver | None, Facts]:
-    """Take the first source that tells the driver; its CUDA from any, else from the driver's branch."""
+    """Return the driver of the first source that has it, with the CUDA of any, else of its branch."""
     readings = [reading for reading in (hardware.main, hardware.nvml, hardware.proc) if reading]
     first = next((reading for reading in readings if reading.driver), None)
     if first is None or first.driver is None:
         return None, ()
-    facts: Facts = (("driver.version", first.source),)
     shown = next((reading for reading in readings if reading.cuda), None)
     if shown:
-        return Driver(first.driver, shown.cuda), (*facts, ("driver.cuda", shown.source))
-    cuda = knowledge().driver_cuda(first.driver, driver_os)
-    branch = (
-        (("driver.cuda", tr("matrix: driver branch {branch}", branch=first.driver.major)),) if cuda else ()
-    )
-    return Driver(first.driver, cuda), facts + branch
+        cuda, source = shown.cuda, shown.source
+    else:
+        cuda = knowledge().driver_cuda(first.driver, driver_os)
+        source = tr("matrix: driver branch {branch}", branch=first.driver.major)
+    facts: Facts = (("driver.version", first.source), *((("driver.cuda", source),) if cuda else ()))
+    return Driver(first.driver, cuda), facts
 
 
 def _is_usable(reading: GpuReading) -> bool:
-    """A lost GPU, or one of which only errors are known, is no GPU that a plan must work on."""
+    """Tell whether a GPU is not lost, and more than errors is known of it."""
     known = (reading.name, reading.compute_capability, reading.pci_id, reading.uuid)
     return "gpu-lost" not in reading.states and any(value is not None for value in known)
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _JoinedGpu:
     gpu: Gpu
     facts: Facts
     ambiguous: bool
 
 
-def _join_gpu(reading: GpuReading, hardware: Hardware, knowledge: KnowledgeSource) -> _One:
+def _join_gpu(reading: GpuReading, hardware: Hardware, knowledge: KnowledgeSource) -> _JoinedGpu:
     source = hardware.main.source if hardware.main else hardware.searched
-    index = reading.index or 0
-    pci_id, pci_source = _pci_id(reading, hardware, source)
-    whole = replace(reading, pci_id=pci_id)
-    capability, capability_source, ambiguous = _capability(whole, hardware.nvml, knowledge, source)
+    pci_source = source
+    if reading.bus_id and not reading.pci_id:
+        pci_ids = (gpu.pci_id for gpu in hardware.pci if gpu.bus_id == reading.bus_id)
+        reading, pci_source = replace(reading, pci_id=next(pci_ids, None)), PCI_SOURCE
+    capability, capability_source, ambiguous = _capability(reading, hardware.nvml, knowledge, source)
     gpu = Gpu(
-        index, reading.name, capability, reading.memory_mib, reading.uuid, pci_id, reading.mig
-    )  # fmt: skip
-    sources = {
-        "name": source, "compute_capability": capability_source, "memory_mib": source,
-        "uuid": source, "pci_id": pci_source, "mig": source,
-    }  # fmt: skip
-    facts = {field: origin for field, origin in sources.items() if getattr(gpu, field) is not None}
-    return _One(gpu, tuple((f"gpus.{index}.{field}", origin) for field, origin in facts.items()), ambiguous)
-
-
-def _pci_id(reading: GpuReading, hardware: Hardware, source: str) -> tuple[str | None, str]:
-    if reading.pci_id or not reading.bus_id:
-        return reading.pci_id, source
-    return next((gpu.pci_id for gpu in hardware.pci if gpu.bus_id == reading.bus_id), None), PCI_SOURCE
+        index=reading.index or 0,
+        name=reading.name,
+        compute_capability=capability,
+        memory_mib=reading.memory_mib,
+        uuid=reading.uuid,
+        pci_id=reading.pci_id,
+        mig=reading.mig,
+    )
+    fields = ("name", "compute_capability", "memory_mib", "uuid", "pci_id", "mig")
+    sources = dict.fromkeys(fields, source)
+    sources |= {"compute_capability": capability_source, "pci_id": pci_source}
+    known = (field for field in fields if getattr(gpu, field) is not None)
+    facts = tuple((f"gpus.{gpu.index}.{field}", sources[field]) for field in known)
+    return _JoinedGpu(gpu, facts, ambiguous)
 
 
 def _capability(
     gpu: GpuReading, nvml: SourceReading | None, knowledge: KnowledgeSource, source: str
 ) -> tuple[ComputeCapability | None, str, bool]:
-    """Take the capability from the driver, else from the matrix; at last, whether the name is ambiguous."""
+    """Return the capability of the driver, else of the matrix; its source; whether the name is ambiguous."""
     if gpu.compute_capability:
         return gpu.compute_capability, source, False
     twin = _same_gpu(gpu, nvml)
@@ -133,22 +135,17 @@ def _capability(
 
 
 def _same_gpu(gpu: GpuReading, nvml: SourceReading | None) -> GpuReading | None:
-    """Find the GPU in NVML's answer: by UUID, which never lies, else by index and name."""
+    """Find the same GPU in NVML's reading: by UUID, else by index and name."""
     candidates = nvml.gpus if nvml else ()
     if gpu.uuid:
         return next((other for other in candidates if other.uuid == gpu.uuid), None)
     return next((other for other in candidates if (other.index, other.name) == (gpu.index, gpu.name)), None)
 
 
-def _with_visibility(gpus: tuple[Gpu, ...], visible: str | None) -> tuple[Gpu, ...]:
-    shown = parse_visible(visible, gpus)
-    return tuple(replace(gpu, visible=gpu.index in shown) for gpu in gpus)
-
-
 def _problems(
     hardware: Hardware,
     knowledge: KnowledgeSource,
-    joined: list[_One],
+    joined: list[_JoinedGpu],
     gpus: tuple[Gpu, ...],
     visible: str | None,
 ) -> tuple[Problem, ...]:

@@ -1,4 +1,4 @@
-"""What is wrong with a machine, in words: each message ends in the repair."""
+"""The problems of a machine; each message ends with the repair."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Iterable
 
 from gpuenv.host.nvidia.reading import GpuReading
 from gpuenv.host.nvidia.smi_messages import Complaint, repair_of
-from gpuenv.host.nvidia.tegra import Tegra
 from gpuenv.i18n.messages import N_, gettext, tr
-from gpuenv.knowledge.jetson_boards import needs_own_wheels
 from gpuenv.model.machine import Gpu, Problem, System
 
 
 def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
-    """Say what nvidia-smi or NVML complained about."""
+    """Report an error message of nvidia-smi or NVML."""
     unknown = tr("run it manually, and reinstall the driver if it keeps failing")
     repair = gettext(complaint.repair) if complaint.repair else unknown
     line = complaint.line or tr("nothing")
@@ -22,13 +20,13 @@ def complained(complaint: Complaint, program: str = "nvidia-smi") -> Problem:
 
 
 def unread_lines(count: int) -> Problem:
-    """Say that lines which look like GPUs were damaged."""
+    """Report lines that look like GPUs but are damaged."""
     message = tr("{count} lines of `nvidia-smi` could not be read: run `gpuenv detect` again", count=count)
     return Problem("nvidia-smi-unreadable", message)
 
 
 def timed_out(after_s: float) -> Problem:
-    """Say that nvidia-smi hangs."""
+    """Report that nvidia-smi hangs."""
     message = tr(
         "`nvidia-smi` did not respond within {seconds:g} s: try it manually; if it is only slow, "
         "run `sudo nvidia-smi -pm 1` or set `GPUENV_NVIDIA_SMI_TIMEOUT`; if it hangs, reboot",
@@ -38,38 +36,39 @@ def timed_out(after_s: float) -> Problem:
 
 
 def no_devices() -> Problem:
-    """Say that the driver is loaded and shows no GPU."""
+    """Report a loaded driver that shows no GPU."""
     message = tr("the driver is loaded but shows no GPU: {repair}", repair=gettext(repair_of("no-devices")))
     return Problem("no-devices", message)
 
 
 def driver_unknown() -> Problem:
-    """Say that GPUs are there whose driver's version nothing tells: no driver floor can be checked."""
+    """Report GPUs with an unknown driver version, so that no driver floor can be checked."""
     message = tr("the driver version is not known: run `nvidia-smi` manually, and reinstall the driver")
     return Problem("driver-unknown", message)
 
 
 def no_driver(names: Iterable[str], bound: Iterable[str]) -> Problem:
-    """Say that hardware is there without NVIDIA's driver; `bound` are the drivers in its place."""
-    there = ", ".join(dict.fromkeys(names))
+    """Report hardware without NVIDIA's driver; `bound` are the drivers in its place."""
     others = ", ".join(dict.fromkeys(bound))
-    because = tr(" (`{others}` has it)", others=others) if others else ""
+    facts = {
+        "there": ", ".join(dict.fromkeys(names)),
+        "because": tr(" (`{others}` has it)", others=others) if others else "",
+    }
     message = tr(
         "{there} exists, but no NVIDIA driver is loaded{because}: install the driver and reboot; "
         "in a container or virtual machine, pass the GPU through",
-        there=there,
-        because=because,
+        **facts,
     )
     return Problem("no-driver", message)
 
 
 def nvidia_smi_missing(system: System) -> Problem:
-    """Say that signs of a driver are there, but nothing that could ask it."""
+    """Report traces of a driver without nvidia-smi."""
     if system.wsl:
+        location = tr("WSL2")
         repair = tr(
             "install a current NVIDIA driver in Windows, then run `wsl --update` and `wsl --shutdown`"
         )
-        location = tr("WSL2")
     elif system.container:
         repair = tr(
             "start it with `--gpus all` (docker, podman; the host needs the NVIDIA container toolkit) "
@@ -79,27 +78,19 @@ def nvidia_smi_missing(system: System) -> Problem:
     else:
         repair = tr("reinstall the driver together with its programs (`nvidia-utils`)")
         location = tr("this machine")
-    message = tr(
-        "{place} has traces of an NVIDIA driver, but no `nvidia-smi`: {repair}",
-        place=location,
-        repair=repair,
-    )
+    facts = {"place": location, "repair": repair}
+    message = tr("{place} has traces of an NVIDIA driver, but no `nvidia-smi`: {repair}", **facts)
     return Problem("nvidia-smi-missing", message)
 
 
-def tegra_board(tegra: Tegra) -> Problem:
-    """Say that a Jetson before Thor needs NVIDIA's own wheels."""
-    return needs_own_wheels(tegra.board)
-
-
 def lost(gpu: GpuReading) -> Problem:
-    """Say that a GPU dropped off the bus."""
+    """Report a GPU that dropped off the bus."""
     message = tr("GPU {index} is lost: {repair}", index=gpu.index, repair=gettext(repair_of("gpu-lost")))
     return Problem("gpu-lost", message)
 
 
 def answers_with_errors(gpu: GpuReading) -> Problem:
-    """Say that fields of a GPU read `ERR!`."""
+    """Report a GPU with fields that read `ERR!`."""
     message = tr(
         "GPU {index} returns errors for some queries: reboot, and have it checked if that persists",
         index=gpu.index,
@@ -108,21 +99,20 @@ def answers_with_errors(gpu: GpuReading) -> Problem:
 
 
 def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
-    """Say what a user should know about a GPU that can be used."""
-    name = gpu.name or tr("without a name")
+    """Report what a user should know about a usable GPU."""
+    facts = {"index": gpu.index, "name": gpu.name or tr("without a name")}
     if gpu.mig:
         message = tr(
             "GPU {index} is split by MIG: a program sees one part only; choose it by the `MIG-` UUID that "
             "`nvidia-smi -L` shows, in `CUDA_VISIBLE_DEVICES`",
-            index=gpu.index,
+            **facts,
         )
         yield Problem("mig", message)
     if virtual:
         message = tr(
             "GPU {index} ({name}) is a vGPU: keep the driver compatible with the host's, and the "
             "license valid",
-            index=gpu.index,
-            name=name,
+            **facts,
         )
         yield Problem("vgpu", message)
     if gpu.compute_capability is None:
@@ -137,11 +127,11 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
                 "the compute capability of GPU {index} ({name}) is not known: specify it, as in `--gpu 8.6`"
             )
         )
-        yield Problem(code, tr(text, name=name, index=gpu.index))
+        yield Problem(code, tr(text, **facts))
 
 
 def hidden(gpus: Iterable[Gpu], value: str) -> Problem:
-    """Say which GPUs CUDA_VISIBLE_DEVICES hides."""
+    """Report the GPUs that CUDA_VISIBLE_DEVICES hides."""
     indices = ", ".join(str(gpu.index) for gpu in gpus)
     message = tr(
         "`CUDA_VISIBLE_DEVICES={value}` hides GPU {indices}: unset it to use all; with "

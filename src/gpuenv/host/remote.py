@@ -1,4 +1,4 @@
-"""Read what a machine elsewhere told of itself (`gpuenv.node.facts`): as on this machine, from texts."""
+"""Describe a remote machine from its facts (`gpuenv.node.facts`), with the readers of this one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_FILES = 20_000
 
 
 def parse_told(answer: object, knowledge: KnowledgeSource) -> Machine:
-    """Parse what a machine told; raise ValueError that names the field.
+    """Parse the facts of a remote machine; raise ValueError that names the field.
 
     {"platform": "linux", "architecture": "x86_64", "libc": "glibc 2.31", "musl": null, "environ": {},
      "files": {"proc/driver/nvidia/version": "NVRM version: ...", "dev/nvidiactl": null},
@@ -34,8 +34,8 @@ def parse_told(answer: object, knowledge: KnowledgeSource) -> Machine:
      "toolkit": null, "tools": {"uv": "/usr/bin/uv"},
      "pythons": [{"version": "3.11.2", "path": "/usr/bin/python3.11", "venv": true, "ensurepip": false}]}
 
-    Its Pythons are those that can make an environment, as nothing is brought to it; of the others `problems`
-    tells. NVML is not asked there.
+    Its Pythons are those that can create an environment, as gpuenv installs none there; the others are
+    `problems`. NVML is not used there.
     """
     fields = Fields(answer)
     environ = {name: text for name, text in fields.texts("environ").items() if text is not None}
@@ -59,7 +59,7 @@ def _calls(fields: Fields) -> Calls:
 
 
 def completed_of(fields: Fields) -> Completed:
-    """Return what a program left on a machine elsewhere."""
+    """Return the result of a program on a remote machine."""
     return Completed(
         fields.optional_number("returncode"),
         fields.optional_text("stdout") or "",
@@ -73,8 +73,8 @@ def completed_of(fields: Fields) -> Completed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """A path among the files that were told: texts by their paths, None for what is merely there."""
+class _RemotePath:
+    """A path on a remote machine; `files` are texts by path, None for those that merely exist."""
 
     files: Mapping[str, str | None]
     links: Mapping[str, str]
@@ -84,8 +84,8 @@ class _Told:
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
-    def __truediv__(self, part: str, /) -> _Told:
-        return _Told(self.files, self.links, f"{self.path}/{part}".strip("/"))
+    def __truediv__(self, part: str, /) -> _RemotePath:
+        return _RemotePath(self.files, self.links, f"{self.path}/{part}".strip("/"))
 
     def is_file(self) -> bool:
         return self.files.get(self.path) is not None
@@ -93,7 +93,7 @@ class _Told:
     def exists(self) -> bool:
         return self.path in self.files or any(True for _ in self._inside())
 
-    def iterdir(self) -> Iterable[_Told]:
+    def iterdir(self) -> Iterable[_RemotePath]:
         names = dict.fromkeys(path.partition("/")[0] for path in self._inside())
         if not names:
             raise FileNotFoundError(self.path)
@@ -103,30 +103,30 @@ class _Told:
         start = f"{self.path}/"
         return (path.removeprefix(start) for path in self.files if path.startswith(start))
 
-    def readlink(self) -> _Told:
+    def readlink(self) -> _RemotePath:
         if self.path not in self.links:
             raise FileNotFoundError(self.path)
-        return _Told(self.files, self.links, self.links[self.path])
+        return _RemotePath(self.files, self.links, self.links[self.path])
 
     def open(self, mode: Literal["rb"]) -> BinaryIO:
         del mode
         return io.BytesIO((self.files[self.path] or "").encode("utf-8", errors="replace"))
 
 
-def _tree(fields: Fields) -> _Told:
+def _tree(fields: Fields) -> _RemotePath:
     files = fields.texts("files")
     if len(files) > _MOST_FILES:
         raise ValueError(tr("`files` has {count} entries", count=len(files)))
     links = {path: text for path, text in fields.texts("links").items() if text is not None}
-    return _Told(files, links)
+    return _RemotePath(files, links)
 
 
 # nvidia-smi
 
 
 @dataclass(frozen=True, slots=True)
-class _ToldSmi:
-    """The answers of a machine's nvidia-smi, by the arguments it was called with."""
+class _RemoteSmi:
+    """The results of a remote nvidia-smi by its arguments."""
 
     calls: Mapping[tuple[str, ...], Completed]
 
@@ -135,11 +135,11 @@ class _ToldSmi:
 
 
 def _smi_answer(fields: Fields) -> SmiAnswer:
-    reported = fields.child("nvidia_smi")
-    if reported is None:
+    smi = fields.child("nvidia_smi")
+    if smi is None:
         return Missing()
-    calls = {call.words("arguments"): completed_of(call) for call in reported.children("calls")}
-    return converse(_ToldSmi(calls), reported.seconds("limit_s"))
+    calls = {call.words("arguments"): completed_of(call) for call in smi.children("calls")}
+    return converse(_RemoteSmi(calls), smi.seconds("limit_s"))
 
 
 # software
@@ -147,60 +147,39 @@ def _smi_answer(fields: Fields) -> SmiAnswer:
 
 def _software(fields: Fields) -> Software:
     tools = {name: path for name, path in fields.texts("tools").items() if path}
-    requested = tuple(_Python.of(item) for item in fields.children("pythons"))
-    pythons = tuple(python.found for python in requested if python.found and python.is_able(uv="uv" in tools))
+    read = [_python(item, uv="uv" in tools) for item in fields.children("pythons")]
+    pythons = tuple(python for python in read if isinstance(python, FoundPython))
     pip = (FoundManager("pip", pythons[0].path),) if pythons else ()
     managers = (*(FoundManager(name, path) for name, path in tools.items()), *pip)
     toolkit, source, problems = _toolkit(fields.child("toolkit"))
-    unfit = tuple(
-        python.problem for python in requested if not (python.found and python.is_able(uv="uv" in tools))
+    unfit = tuple(problem for problem in read if isinstance(problem, Problem))
+    return (toolkit, source, (*problems, *unfit)), managers, pythons
+
+
+def _python(fields: Fields, *, uv: bool) -> FoundPython | Problem | None:
+    """Return a Python that can create environments, by itself or with uv, a problem, or None for others."""
+    path = fields.text("path")
+    version = fields.optional_parsed("version", _parse_version, "3.11.2")
+    is_supported = (
+        fields.optional_text("implementation") == "cpython"
+        and fields.flag("release", default=True)
+        and not fields.flag("virtual", default=False)
     )
-    return (toolkit, source, (*problems, *filter(None, unfit))), managers, pythons
-
-
-@dataclass(frozen=True, slots=True)
-class _Python:
-    """What a Python told; `found` is None of one that told nothing, or that environments can't be made of."""
-
-    path: str
-    found: FoundPython | None
-    answered: bool
-    brings_pip: bool
-
-    @classmethod
-    def of(cls, fields: Fields) -> _Python:
-        path = fields.text("path")
-        version = fields.optional_parsed("version", _parse_version, "3.11.2")
-        is_one = (
-            fields.optional_text("implementation") == "cpython"
-            and fields.flag("release", default=True)
-            and not fields.flag("virtual", default=False)
-        )
-        free_threaded = fields.flag("free_threaded", default=False)
-        python = FoundPython(version, path, free_threaded=free_threaded) if version and is_one else None
-        brings_pip = fields.flag("venv", default=False) and fields.flag("ensurepip", default=False)
-        return cls(path, python, version is not None, brings_pip)
-
-    def is_able(self, *, uv: bool) -> bool:
-        """Whether it can make an environment; uv brings what pip would need."""
-        return uv or self.brings_pip
-
-    @property
-    def problem(self) -> Problem | None:
-        if not self.answered:
-            message = tr("`{path}` does not report its version: reinstall it", path=self.path)
-            return Problem("python-unreadable", message)
-        return self._without_venv(self.found) if self.found else None
-
-    def _without_venv(self, python: FoundPython) -> Problem:
-        short = ".".join(python.version.split(".")[:2])
-        message = tr(
-            "Python {version} at `{path}` cannot create environments: install `python{short}-venv`, or uv",
-            version=python.version,
-            path=self.path,
-            short=short,
-        )
-        return Problem("python-without-venv", message)
+    free_threaded = fields.flag("free_threaded", default=False)
+    has_pip = fields.flag("venv", default=False) and fields.flag("ensurepip", default=False)
+    if version is None:
+        message = tr("`{path}` does not report its version: reinstall it", path=path)
+        return Problem("python-unreadable", message)
+    if not is_supported:
+        return None
+    if uv or has_pip:
+        return FoundPython(version, path, free_threaded=free_threaded)
+    facts = {"version": version, "path": path, "short": ".".join(version.split(".")[:2])}
+    message = tr(
+        "Python {version} at `{path}` cannot create environments: install `python{short}-venv`, or uv",
+        **facts,
+    )
+    return Problem("python-without-venv", message)
 
 
 def _parse_version(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Which shell gpuenv was started from: its parent process, not $SHELL, which names the login shell."""
+"""Find the shell that gpuenv was started from: its parent process, not the login shell of $SHELL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Shell:
 
 
 def started_by_busybox() -> bool:
-    """Tell whether the parent is `busybox sh`, whose name alone is no shell's: shellingham passes it over."""
+    """Tell whether the parent is `busybox sh`, which shellingham ignores."""
     try:
         words = Path(f"/proc/{os.getppid()}/cmdline").read_bytes().split(b"\0")
     except OSError:
@@ -26,8 +26,8 @@ def started_by_busybox() -> bool:
 
 
 def find_shell(environ: Mapping[str, str]) -> Shell | None:
-    """Return the nearest shell among this process's parents, else the login shell; None without either."""
-    import shellingham  # noqa: PLC0415 - typer's own way to tell, for the few commands that ask
+    """Return the nearest shell among this process's parents, else the login shell."""
+    import shellingham  # noqa: PLC0415 - few commands need it
 
     try:
         name, program = shellingham.detect_shell()

@@ -1,4 +1,4 @@
-"""Tell the operating system, its C library, and whether it runs in WSL2 or a container."""
+"""Detect the operating system, its C library, WSL2 and containers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,18 @@ _CGROUP_WORDS = (
     ("docker", "docker"), ("kubepods", "kubernetes"), ("libpod", "podman"), ("lxc", "lxc"),
     ("containerd", "containerd"),
 )  # fmt: skip
+_CONTAINER_FILES = (
+    ("run/.containerenv", "podman"), (".dockerenv", "docker"), (".singularity.d", "apptainer"),
+)  # fmt: skip
 _LOADER_LIMIT_S = 5.0
 UNAME = "uname"
 
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What a machine's own calls tell: `platform` is Python's name for the system, `libc` is confstr's text.
+    """Results of system calls: `platform` is `sys.platform`, `libc` that of confstr.
 
-    `loader` is where musl's loader lies, where there is one, `musl` what it prints when it is started alone.
+    `loader` is the path of musl's loader, if any, `musl` what it prints.
     """
 
     platform: str
@@ -44,15 +47,21 @@ class Calls:
 
 
 def detect_system(environ: Mapping[str, str], root: Path) -> tuple[System, Facts]:
-    """Tell what system this is, and where each fact was read."""
-    arch, arch_source = _architecture(environ)
+    """Return the system of this machine, and the source of each fact."""
+    if sys.platform == "win32":
+        arch = environ.get("PROCESSOR_ARCHITEW6432") or environ.get("PROCESSOR_ARCHITECTURE", "")
+        arch_source = "PROCESSOR_ARCHITECTURE"
+    else:
+        arch, arch_source = os.uname().machine, UNAME
     libc = _confstr()
-    loader, musl = (None, "") if libc else _ask_musl(root)
-    return describe_system(Calls(sys.platform, arch, arch_source, libc, loader, musl), environ, root)
+    loader = next(iter(sorted((root / "lib").glob("ld-musl-*.so.1"))), None) if not libc else None
+    musl = process.run([str(loader)], timeout_s=_LOADER_LIMIT_S).stderr if loader else ""
+    calls = Calls(sys.platform, arch, arch_source, libc, str(loader) if loader else None, musl)
+    return describe_system(calls, environ, root)
 
 
 def describe_system(calls: Calls, environ: Mapping[str, str], root: FileTree) -> tuple[System, Facts]:
-    """Tell what system a machine has from its calls, variables and files, and where each fact was read."""
+    """Return the system of a machine by its calls, variables and files, and the source of each fact."""
     os_name = _SYSTEMS.get(calls.platform, calls.platform)
     arch, arch_source = parse_architecture_name(calls.architecture), calls.architecture_source
     libc, libc_version, libc_source = _libc(calls) if os_name == "linux" else (None, None, "")
@@ -76,13 +85,6 @@ def parse_architecture_name(text: str) -> str:
     return _ARCHITECTURES.get(name, name)
 
 
-def _architecture(environ: Mapping[str, str]) -> tuple[str, str]:
-    if sys.platform == "win32":
-        name = environ.get("PROCESSOR_ARCHITEW6432") or environ.get("PROCESSOR_ARCHITECTURE", "")
-        return name, "PROCESSOR_ARCHITECTURE"
-    return os.uname().machine, UNAME
-
-
 def parse_glibc(text: str) -> str:
     """Parse confstr's `glibc 2.31` to `2.31`; raise ValueError for anything else."""
     match = _GLIBC.fullmatch(text.strip())
@@ -92,7 +94,7 @@ def parse_glibc(text: str) -> str:
 
 
 def parse_musl(text: str) -> str:
-    """Parse what musl's loader prints when it is started alone; raise ValueError for anything else.
+    """Parse the output of musl's loader; raise ValueError.
 
     Sample:
         musl libc (x86_64)
@@ -109,13 +111,6 @@ def _confstr() -> str | None:
         return os.confstr("CS_GNU_LIBC_VERSION")
     except (ValueError, OSError, AttributeError):  # musl knows no such name
         return None
-
-
-def _ask_musl(root: Path) -> tuple[str | None, str]:
-    loader = next(iter(sorted((root / "lib").glob("ld-musl-*.so.1"))), None)
-    if loader is None:
-        return None, ""
-    return str(loader), process.run([str(loader)], timeout_s=_LOADER_LIMIT_S).stderr
 
 
 def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
@@ -140,11 +135,7 @@ def _wsl(root: FileTree) -> tuple[bool, str]:
 
 
 def _container(environ: Mapping[str, str], root: FileTree) -> tuple[str | None, str]:
-    for marker, name in (
-        ("run/.containerenv", "podman"),
-        (".dockerenv", "docker"),
-        (".singularity.d", "apptainer"),
-    ):
+    for marker, name in _CONTAINER_FILES:
         if is_there(root / marker):
             return name, f"/{marker}"
     if environ.get("container"):
@@ -155,5 +146,5 @@ def _container(environ: Mapping[str, str], root: FileTree) -> tuple[str | None, 
 
 
 def parse_cgroup(text: str) -> str | None:
-    """Tell the container from /proc/1/cgroup, such as `12:pids:/docker/0a1b...`; None outside of one."""
+    """Parse the container of /proc/1/cgroup, such as `12:pids:/docker/0a1b...`; None outside of one."""
     return next((name for word, name in _CGROUP_WORDS if word in text), None)

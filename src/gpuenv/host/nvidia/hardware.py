@@ -1,4 +1,4 @@
-"""Ask the sources for NVIDIA hardware in their order, as few as needed, and name the state they show."""
+"""Query the sources of NVIDIA hardware in order, as few as needed, and report problems."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ ReadNvml = Callable[[], SourceReading | Complaint | None]
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What was found: `main` tells the GPUs, `proc` the driver besides, `nvml` what `main` left open.
+    """The readings: `main` has the GPUs, `proc` the driver, `nvml` what `main` lacks.
 
-    `searched` names the sources that were asked, for a machine on which nothing was found.
+    `searched` names the sources of a machine without GPUs.
     """
 
     main: SourceReading | None
@@ -39,17 +39,17 @@ class Hardware:
 
     @property
     def is_without_driver(self) -> bool:
-        """Whether GPUs are on the bus that no driver of NVIDIA's has shown in any way."""
+        """Whether there are GPUs on the bus, but no sign of NVIDIA's driver."""
         return bool(self.pci) and self.main is None and self.proc is None and not self.problems
 
 
 def find_hardware(environ: Mapping[str, str], root: Path, system: System, timeout_s: float) -> Hardware:
-    """Find the driver and the GPUs: nvidia-smi, then NVML, then /proc; the bus tells what has no driver."""
+    """Find the driver and the GPUs: by nvidia-smi, NVML, /proc, and the PCI bus."""
     return hardware_of(ask_nvidia_smi(environ, root, timeout_s), root, system, read_nvml)
 
 
 def hardware_of(answer: SmiAnswer, root: FileTree, system: System, read_nvml: ReadNvml) -> Hardware:
-    """Return the hardware that nvidia-smi answered for, or of which something else tells."""
+    """Return the hardware by nvidia-smi's answer and the other sources."""
     proc, pci = read_proc_driver(root), read_pci(root)
     if isinstance(answer, Missing):
         return _without_nvidia_smi(root, system, proc, pci, read_nvml)
@@ -67,10 +67,10 @@ def _problems_of(answer: SmiAnswer) -> tuple[Problem, ...]:
         case SmiFailure(complaint):
             return (problems.complained(complaint),)
         case Answered(reading, complaints):
-            said = tuple(problems.complained(complaint) for complaint in complaints)
+            reported = tuple(map(problems.complained, complaints))
             unread = (problems.unread_lines(reading.unread),) if reading.unread else ()
-            nothing = () if reading.gpus or said else (problems.no_devices(),)
-            return said + unread + nothing
+            nothing = () if reading.gpus or reported else (problems.no_devices(),)
+            return reported + unread + nothing
         case Missing():
             return ()
 
@@ -95,23 +95,19 @@ def _problems_without_tools(
     if nvml is not None and nvml.code != "driver-not-loaded":
         return (problems.complained(nvml, "NVML"),)
     if proc is not None and proc.gpus and is_there(root / _CONTROL_DEVICE):
-        return ()  # the kernel module tells all that a plan needs
+        return ()  # the kernel module reports all that a plan needs
     if proc is not None and not system.container:
         return (problems.nvidia_smi_missing(system) if proc.gpus else problems.no_devices(),)
     return (problems.nvidia_smi_missing(system),) if traces else ()
 
 
 def _has_traces(root: FileTree, system: System) -> bool:
-    """Tell whether a driver left device files, or, under WSL2, whether Windows has an NVIDIA driver."""
+    """Tell whether there are the device files of a driver, or under WSL2, an NVIDIA driver of Windows."""
     if is_there(root / _CONTROL_DEVICE) or is_there(root / "dev/nvidia0"):
         return True
-    return system.wsl and is_there(root / _WSL_DEVICE) and _windows_has_nvidia(root / _WSL_DRIVERS)
-
-
-def _windows_has_nvidia(drivers: FileTree) -> bool:
-    """WSL2 shows Windows' display drivers of all makers, NVIDIA's as `nv_dispi.inf_amd64_...`."""
-    try:
-        names = [entry.name for entry in drivers.iterdir()]
+    if not (system.wsl and is_there(root / _WSL_DEVICE)):
+        return False
+    try:  # display drivers of all vendors, NVIDIA's as `nv_dispi.inf_amd64_...`
+        return any(entry.name.startswith("nv") for entry in (root / _WSL_DRIVERS).iterdir())
     except OSError:
-        return True  # not told: better a question too many than a CPU build in silence
-    return any(name.startswith("nv") for name in names)
+        return True  # unknown: a problem is better than a silent CPU build

@@ -1,4 +1,4 @@
-"""Ask the driver's own library, NVML, where nvidia-smi is missing or left something open."""
+"""Query NVML, the driver's library, where nvidia-smi is missing or incomplete."""
 
 from __future__ import annotations
 
@@ -24,32 +24,26 @@ _T = TypeVar("_T")
 
 
 def read_nvml() -> SourceReading | Complaint | None:
-    """Read what NVML tells; a Complaint where the driver refuses, None where there is no NVML.
+    """Read NVML; return a Complaint for an error of the driver, None without NVML.
 
-    In-process, so without a time limit: never call it when nvidia-smi hangs.
+    It has no time limit, so do not call it when nvidia-smi hangs.
     """
     try:
-        import pynvml  # noqa: PLC0415 - costs more than all else here; seldom needed
+        import pynvml  # noqa: PLC0415 - slow to import and seldom needed
     except ImportError:
         return None
     try:
         pynvml.nvmlInit()
+        try:
+            return _read(pynvml)
+        finally:
+            pynvml.nvmlShutdown()
     except pynvml.NVMLError as error:
-        return _complaint(str(error))
-    try:
-        return _read(pynvml)
-    except pynvml.NVMLError as error:
-        return _complaint(str(error))
-    finally:
-        pynvml.nvmlShutdown()
-
-
-def _complaint(said: str) -> Complaint | None:
-    """A missing library (`NVML Shared Library Not Found`) is no complaint: there is just no NVML."""
-    known = parse_complaint(said)
-    if known:
+        text = str(error)
+    known = parse_complaint(text)
+    if known or "not found" in text.casefold():  # NVML Shared Library Not Found
         return known
-    return None if "not found" in said.casefold() else Complaint(quote(said), "nvidia-smi-failed", None)
+    return Complaint(quote(text), "nvidia-smi-failed", None)
 
 
 def _read(nvml: Any) -> SourceReading:
@@ -81,7 +75,7 @@ def _read_gpu(nvml: Any, index: int) -> GpuReading:
 
 
 def _optional(nvml: Any, ask: Callable[[], _T]) -> _T | None:
-    """Ask for one thing; a driver too old for it, or a GPU that has no such thing, is None."""
+    """Query one value; None where the driver or the GPU does not support it."""
     try:
         return ask()
     except (nvml.NVMLError, ValueError):
@@ -93,12 +87,12 @@ def _text(value: str | bytes) -> str:
 
 
 def parse_cuda_number(number: int) -> CudaVersion:
-    """Parse NVML's CUDA version: 12020 is 12.2; raise ValueError for what can't be one."""
+    """Parse NVML's CUDA version: 12020 is 12.2; raise ValueError."""
     if number < 1000:  # noqa: PLR2004 - NVML writes 1000 * major + 10 * minor
         raise ValueError(tr("`{number}` is not a valid CUDA version (example: 12020)", number=number))
     return CudaVersion(number // 1000, number % 1000 // 10)
 
 
 def parse_pci_number(number: int) -> str | None:
-    """Parse NVML's PCI id, the device in the upper half and the vendor in the lower: 0x220810DE is `2208`."""
+    """Parse NVML's PCI id, device and vendor: 0x220810DE is `2208`; None for other vendors."""
     return f"{number >> 16:04x}" if number & 0xFFFF == _NVIDIA and number >> 16 <= 0xFFFF else None  # noqa: PLR2004

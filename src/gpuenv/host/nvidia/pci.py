@@ -16,7 +16,7 @@ _DISPLAY_CLASS = "03"  # PCI base class 03h: VGA, 3D and other display controlle
 
 @dataclass(frozen=True, slots=True)
 class PciGpu:
-    """A display device of NVIDIA's; `driver` is the kernel driver bound to it, such as `nouveau`."""
+    """An NVIDIA display device; `driver` is the kernel driver bound to it, such as `nouveau`."""
 
     bus_id: str
     pci_id: str
@@ -24,7 +24,7 @@ class PciGpu:
 
 
 def read_pci(root: FileTree) -> tuple[PciGpu, ...]:
-    """Return NVIDIA's display devices in the order of their bus ids; none where there is no sysfs."""
+    """Return NVIDIA's display devices by bus id; none without sysfs."""
     try:
         devices = sorted((root / _PLACE).iterdir(), key=lambda device: device.name)
     except OSError:
@@ -48,7 +48,7 @@ def parse_id(text: str | None) -> str | None:
 
 
 def bound_driver(device: FileTree) -> str | None:
-    """Return the kernel driver that has a device of the bus, such as `nouveau`."""
+    """Return the kernel driver that is bound to a device, such as `nouveau`."""
     try:
         return (device / "driver").readlink().name or None
     except OSError:

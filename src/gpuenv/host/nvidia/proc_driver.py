@@ -1,8 +1,9 @@
-"""Read what the kernel module itself tells, under /proc/driver/nvidia."""
+"""Read /proc/driver/nvidia of the kernel module."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from gpuenv.host.executables import FileTree, read_text
@@ -24,22 +25,18 @@ _MOST_GPUS = 256
 
 
 def read_proc_driver(root: FileTree) -> SourceReading | None:
-    """Read the driver's version and its GPUs; None where no NVIDIA kernel module is loaded."""
+    """Read the driver's version and its GPUs; None if no NVIDIA kernel module is loaded."""
     text = read_text(root / _PLACE / "version")
     if text is None:
         return None
-    return SourceReading(SOURCE, driver=_driver(text), gpus=_read_gpus(root / _PLACE / "gpus"))
-
-
-def _driver(text: str) -> DriverVersion | None:
-    try:
-        return parse_proc_version(text)
-    except ValueError:
-        return None
+    driver = None
+    with suppress(ValueError):
+        driver = parse_proc_version(text)
+    return SourceReading(SOURCE, driver=driver, gpus=_read_gpus(root / _PLACE / "gpus"))
 
 
 def parse_proc_version(text: str) -> DriverVersion:
-    """Parse /proc/driver/nvidia/version; raise ValueError where it names no driver.
+    """Parse /proc/driver/nvidia/version; raise ValueError.
 
     Samples:
         NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023
@@ -52,7 +49,7 @@ def parse_proc_version(text: str) -> DriverVersion:
 
 
 def parse_information(text: str) -> GpuReading:
-    """Parse /proc/driver/nvidia/gpus/BUS/information; raise ValueError where it names no GPU.
+    """Parse /proc/driver/nvidia/gpus/BUS/information; raise ValueError.
 
     Sample:
         Model: 		 NVIDIA GeForce RTX 3080 Ti
@@ -60,21 +57,14 @@ def parse_information(text: str) -> GpuReading:
         GPU UUID: 	 GPU-5a8b9c0d-1e2f-3a4b-5c6d-7e8f9a0b1c2d
         Bus Location: 	 0000:01:00.0
     """
-    fields = {
-        match[1].strip(): match[2].strip()
-        for line in text.splitlines()
-        if (match := _FIELD.match(line.strip()))
-    }
+    matches = (match for line in text.splitlines() if (match := _FIELD.match(line.strip())))
+    fields = {match[1].strip(): match[2].strip() for match in matches}
     name, uuid, bus = fields.get("Model"), fields.get("GPU UUID", ""), fields.get("Bus Location")
     if not name or name == "Unknown":
         raise ValueError(tr("it names no GPU"))
-    known_uuid = (
-        uuid.startswith("GPU-") and "?" not in uuid
-    )  # `GPU-????????-...` before the GPU is first used
+    is_known = uuid.startswith("GPU-") and "?" not in uuid  # `GPU-????????-...` until the GPU is used
     return GpuReading(
-        name=name,
-        uuid=parse_uuid(uuid) if known_uuid else None,
-        bus_id=parse_bus_id(bus) if bus else None,
+        name=name, uuid=parse_uuid(uuid) if is_known else None, bus_id=parse_bus_id(bus) if bus else None
     )
 
 

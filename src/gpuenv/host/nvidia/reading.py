@@ -1,4 +1,4 @@
-"""What one source tells about the driver and its GPUs, before the sources are joined."""
+"""The driver and GPUs according to one source, before the sources are joined."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DEVICE_ID = re.compile(r"0[xX]([0-9a-fA-F]{4})10(?:[dD][eE])")
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
-    """One GPU as one source tells it; what it does not tell is None.
+    """One GPU according to one source; unknown fields are None.
 
-    `bus_id` is normalised to sysfs' form, `states` are codes of problems seen in the GPU's fields, `whole`
-    is false when the name was cut short.
+    `bus_id` is in sysfs' form, `states` are codes of problems in the GPU's fields, `whole` is false if the
+    name is truncated.
     """
 
     index: int | None = None
@@ -38,7 +38,7 @@ class GpuReading:
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """All that one source tells; `unread` counts lines that looked like a GPU and could not be read."""
+    """The reading of one source; `unread` counts lines that look like a GPU but are damaged."""
 
     source: str
     driver: DriverVersion | None = None

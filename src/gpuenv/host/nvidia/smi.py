@@ -1,10 +1,11 @@
-"""Ask nvidia-smi: one query; a second call only where it is too old for a field or answers otherwise."""
+"""Query nvidia-smi; call it again only if it is too old for a field or its output is not that of a query."""
 
 from __future__ import annotations
 
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +18,7 @@ from gpuenv.process import subprocesses as process
 from gpuenv.process.exit_status import describe_status
 
 _WSL_PLACE = "usr/lib/wsl/lib/nvidia-smi"
-# A driver that refuses one of these refuses those after it as well: MIG came with 450, compute_cap with 510.
+# In the order of their introduction: MIG by driver 450, compute_cap by 510.
 _NEWEST_FIELDS = ("mig.mode.current", "compute_cap")
 _MOST_LINES = 2000
 _LARGEST = 4 << 20  # bytes of an answer
@@ -39,14 +40,14 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class SmiFailure:
-    """nvidia-smi told nothing about GPUs: what it said, and which state that means."""
+    """nvidia-smi failed."""
 
     complaint: Complaint
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What nvidia-smi told, and what it complained about beside that."""
+    """The reading of nvidia-smi, and errors that it reported."""
 
     reading: SourceReading
     complaints: tuple[Complaint, ...] = ()
@@ -56,7 +57,7 @@ SmiAnswer = Missing | TimedOut | SmiFailure | Answered
 
 
 def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> SmiAnswer:
-    """Run nvidia-smi and read what it says; `timeout_s` (seconds) limits all calls together."""
+    """Run nvidia-smi and parse its output; `timeout_s` limits all calls together."""
     program = find_nvidia_smi(environ, root)
     if program is None:
         return Missing()
@@ -64,14 +65,14 @@ def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> 
 
 
 class NvidiaSmi(Protocol):
-    """An nvidia-smi that can be called: the one that is here, or what a machine elsewhere told of its own."""
+    """The nvidia-smi of this machine, or the recorded calls of a remote one."""
 
     def call(self, *arguments: str) -> process.Completed:
-        """Return what it left."""
+        """Run it with arguments."""
 
 
 def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
-    """Ask until all is said; `timeout_s` (seconds) is the limit that is told where it was too slow."""
+    """Query until all fields are known; `timeout_s` is the limit to report if it was too slow."""
     fields: tuple[str, ...] = smi_csv.FIELDS
     done = _query(smi, fields)
     for _ in smi_csv.FIELDS:
@@ -90,21 +91,13 @@ def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
 
 
 def find_nvidia_smi(environ: Mapping[str, str], root: Path) -> Path | None:
-    """Find nvidia-smi on PATH, else where WSL2 and Windows drivers put it."""
-    return find_executable("nvidia-smi", environ) or next(
-        filter(is_executable, _usual_places(environ, root)), None
-    )
-
-
-def _usual_places(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
-    system = environ.get("SYSTEMROOT")
-    programs = environ.get("PROGRAMW6432") or environ.get("PROGRAMFILES")
-    places = [root / _WSL_PLACE]
-    if system:
-        places.append(Path(system, "System32", "nvidia-smi.exe"))
-    if programs:
-        places.append(Path(programs, "NVIDIA Corporation", "NVSMI", "nvidia-smi.exe"))
-    return tuple(places)
+    """Find nvidia-smi on PATH, else in the folders of WSL2 and Windows drivers."""
+    paths = [root / _WSL_PLACE]
+    if system := environ.get("SYSTEMROOT"):
+        paths.append(Path(system, "System32", "nvidia-smi.exe"))
+    if programs := environ.get("PROGRAMW6432") or environ.get("PROGRAMFILES"):
+        paths.append(Path(programs, "NVIDIA Corporation", "NVSMI", "nvidia-smi.exe"))
+    return find_executable("nvidia-smi", environ) or next(filter(is_executable, paths), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +108,8 @@ class _NvidiaSmi:
 
     def call(self, *arguments: str) -> process.Completed:
         left = max(self.deadline - time.monotonic(), 0.01)
-        return process.run(
-            [str(self.program), *arguments], timeout_s=left, environ=self.environ, limit=_LARGEST
-        )
+        argv = [str(self.program), *arguments]
+        return process.run(argv, timeout_s=left, environ=self.environ, limit=_LARGEST)
 
 
 def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:
@@ -125,7 +117,7 @@ def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:
 
 
 def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the fields to ask for instead where `text` refuses one of `fields`; empty where it does not.
+    """Return the fields to query instead if `text` refuses one of `fields`, else nothing.
 
     Sample: `Field "compute_cap" is not a valid field to query.`
     """
@@ -133,67 +125,56 @@ def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
     if line is None:
         return ()
     named = _QUOTED.search(line)
-    refused = (
-        named[1] if named and named[1] in fields else next((f for f in _NEWEST_FIELDS if f in fields), None)
-    )
+    newest = next((field for field in _NEWEST_FIELDS if field in fields), None)
+    refused = named[1] if named and named[1] in fields else newest
     dropped = _NEWEST_FIELDS[_NEWEST_FIELDS.index(refused) :] if refused in _NEWEST_FIELDS else (refused,)
     shorter = tuple(field for field in fields if field not in dropped)
     return shorter if len(shorter) < len(fields) else ()
 
 
 def read_answer(done: process.Completed, fields: tuple[str, ...]) -> Answered | SmiFailure:
-    """Read what a query (or a plain call, whatever it printed) left."""
+    """Parse the output of a query or of a plain call."""
     complaints = parse_complaints(done.stdout + "\n" + done.stderr)
     reading = _read(done.stdout, fields)
     if reading is not None:
         return Answered(reading, complaints)
     if complaints:
-        return SmiFailure(_with_library(complaints[0], done.stdout))
-    said = quote(done.stdout) or quote(done.stderr) or done.error or _signal_of(done)
-    return SmiFailure(Complaint(said, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
-
-
-def _with_library(complaint: Complaint, text: str) -> Complaint:
-    """Add the version of the driver's library, a line of its own: `NVML library version: 535.183`."""
-    match = _LIBRARY.search(text)
-    return replace(complaint, line=f"{complaint.line} ({match[0]})") if match else complaint
-
-
-def _signal_of(done: process.Completed) -> str:
+        library = _LIBRARY.search(done.stdout)  # NVML library version: 535.183
+        line = f"{complaints[0].line} ({library[0]})" if library else complaints[0].line
+        return SmiFailure(replace(complaints[0], line=line))
     status = done.returncode or 0
-    return describe_status(status) if status < 0 else ""
+    signal = describe_status(status) if status < 0 else ""
+    line = quote(done.stdout) or quote(done.stderr) or done.error or signal
+    return SmiFailure(Complaint(line, "nvidia-smi-unreadable" if done.ok else "nvidia-smi-failed", None))
 
 
 def _read(text: str, fields: tuple[str, ...]) -> SourceReading | None:
-    try:
+    with suppress(ValueError):
         return smi_csv.parse_query(text, fields)
-    except ValueError:
-        pass
-    try:
+    with suppress(ValueError):
         return smi_table.parse_table(text)
-    except ValueError:
-        return None
+    return None
 
 
 def parse_complaints(text: str) -> tuple[Complaint, ...]:
-    """Return the known complaints among the lines, once each; rows of a table or a query are none."""
+    """Return the distinct known errors among the lines that are not rows of a table or a query."""
     lines = dict.fromkeys(line.strip() for line in text.splitlines()[:_MOST_LINES])
     complaints = (parse_complaint(line) for line in lines if not line.startswith("|") and ", [" not in line)
     return tuple(complaint for complaint in complaints if complaint)
 
 
 def _ask_plainly(smi: NvidiaSmi, failed: SmiFailure) -> Answered | SmiFailure:
-    """Call without arguments: for an nvidia-smi that does not understand the query, and for its words."""
+    """Call without arguments: an old nvidia-smi does not know queries, or reports a clearer error."""
     done = smi.call()
     if done.timed_out:
         return failed
     answer = read_answer(done, smi_csv.FIELDS)
-    said_more = isinstance(answer, Answered) or answer.complaint.repair is not None
-    return answer if said_more else failed
+    is_better = isinstance(answer, Answered) or answer.complaint.repair is not None
+    return answer if is_better else failed
 
 
 def _with_driver(smi: NvidiaSmi, answer: Answered) -> Answered:
-    """Take the driver from the table's header where the query did not tell it."""
+    """Add the driver of the table's header."""
     table = _read(smi.call().stdout, ())
     if table is None:
         return answer
@@ -201,7 +182,7 @@ def _with_driver(smi: NvidiaSmi, answer: Answered) -> Answered:
 
 
 def _with_whole_names(smi: NvidiaSmi, answer: Answered) -> Answered:
-    """Ask for the names that the table cut short."""
+    """Query the names that the table truncated."""
     if all(gpu.whole for gpu in answer.reading.gpus):
         return answer
     done = smi.call("-L")

@@ -1,7 +1,8 @@
-"""Read what `nvidia-smi --query-gpu=... --format=csv` prints."""
+"""Parse the output of `nvidia-smi --query-gpu=... --format=csv`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,22 +22,21 @@ from gpuenv.model.machine import DriverVersion
 
 SOURCE = "nvidia-smi --query-gpu"
 
-# What answers a query on every driver stands first: a row that was cut short loses the least.
+# Fields of every driver come first, as rows may be truncated.
 FIELDS = (
     "index", "name", "driver_version", "uuid", "pci.bus_id", "pci.device_id", "memory.total",
     "mig.mode.current", "compute_cap",
 )  # fmt: skip
 _MOST_GPUS = 256
-_LARGEST_MEMORY_MIB = 100_000_000
 _TWO_COLUMNS = 2
 
 
 def parse_query(text: str, fields: Sequence[str] = FIELDS) -> SourceReading:
-    """Read the rows of a query for `fields`, with or without header and units; raise ValueError for none.
+    """Parse the rows of a query for `fields`, with or without header and units; raise ValueError.
 
     Sample (`csv,noheader,nounits`):
         0, Tesla T4, 525.60.13, GPU-8f0b..., 00000000:00:04.0, 0x1EB810DE, 15360, [N/A], 7.5
-    A row with another number of columns is read by what its values look like.
+    A row with another number of columns is parsed by the form of its values.
     """
     rows = [row for line in text.splitlines() if (row := _cells(line))]
     columns = next((header for row in rows if (header := _header(row))), None)
@@ -46,24 +46,21 @@ def parse_query(text: str, fields: Sequence[str] = FIELDS) -> SourceReading:
     if not gpus:
         raise ValueError(tr("none of its lines describes a GPU"))
     driver = next((driver for _, driver in filter(None, read) if driver), None)
-    unread = sum(result is None and _is_wide(row, fields) for row, result in zip(rows, read, strict=False))
+    # rows with few cells are sentences with a comma
+    unread = sum(
+        result is None and len(row) >= len(fields) / 2 for row, result in zip(rows, read, strict=False)
+    )
     return SourceReading(SOURCE, driver=driver, gpus=gpus, unread=unread + max(0, len(rows) - _MOST_GPUS))
 
 
-def _is_wide(row: Sequence[str], fields: Sequence[str]) -> bool:
-    """Tell a damaged row from a sentence with a comma in it."""
-    return len(row) >= len(fields) / 2
-
-
 def _cells(line: str) -> tuple[str, ...]:
-    """Split a line; what is no row of values (a warning, an empty line, a table) is empty."""
+    """Split a line; a warning, an empty line or a table is empty."""
     cells = tuple(cell.strip() for cell in line.replace("\ufeff", "").split(","))
-    is_prose = len(cells) < _TWO_COLUMNS or line.lstrip().startswith(("|", "+"))
-    return () if is_prose else cells
+    return () if len(cells) < _TWO_COLUMNS or line.lstrip().startswith(("|", "+")) else cells
 
 
 def _header(row: Sequence[str]) -> tuple[str, ...]:
-    """Return the fields that a header line names: `name, memory.total [MiB]`; empty for other lines."""
+    """Return the fields of a header, `name, memory.total [MiB]`; nothing for other lines."""
     names = tuple(cell.split(" [")[0] for cell in row)
     names = tuple(_ALIASES.get(name, name) for name in names)
     known = sum(name in _PARSERS for name in names)
@@ -71,7 +68,7 @@ def _header(row: Sequence[str]) -> tuple[str, ...]:
 
 
 def _read(row: Sequence[str], columns: Sequence[str]) -> tuple[GpuReading, DriverVersion | None] | None:
-    """Read one row; None where it can't be told what its values are."""
+    """Parse one row; None if its values are ambiguous."""
     if len(row) == len(columns) or _starts(row, columns):
         values = {column: _value(column, cell) for column, cell in zip(columns, row, strict=False)}
     else:
@@ -86,10 +83,10 @@ def _read(row: Sequence[str], columns: Sequence[str]) -> tuple[GpuReading, Drive
 
 
 def _starts(row: Sequence[str], columns: Sequence[str]) -> bool:
-    """Tell whether a row is the start of a whole one: output that was cut short."""
+    """Tell whether a row is the start of a truncated one."""
     if len(row) > len(columns):
         return False
-    whole = zip(columns, row[:-1], strict=False)  # the last cell may be cut itself
+    whole = zip(columns, row[:-1], strict=False)  # the last cell may be truncated
     return all(_value(column, cell) is not None or _is_blank(cell) for column, cell in whole)
 
 
@@ -104,7 +101,7 @@ def _by_looks(row: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(column: str, cell: str) -> Any:
-    """Parse one cell; None where it is blank (`[N/A]`), a state (`ERR!`) or not what the column holds."""
+    """Parse one cell; None if it is blank (`[N/A]`), a state (`ERR!`) or invalid."""
     parse = _PARSERS.get(column)
     if parse is None or _is_blank(cell) or field_state(cell):
         return None
@@ -115,24 +112,22 @@ def _value(column: str, cell: str) -> Any:
 
 
 def _is_blank(cell: str) -> bool:
-    """`[N/A]`, `N/A`, `[Not Supported]`, `[Insufficient Permissions]` and an empty cell tell nothing."""
+    """Tell whether a cell is empty, `[N/A]`, `N/A`, `[Not Supported]` or `[Insufficient Permissions]`."""
     return not cell or cell.startswith("[") or cell.casefold() in {"n/a", "not supported"}
 
 
 def _parse_index(cell: str) -> int:
-    if not (
-        cell.isascii() and cell.isdigit() and len(cell) <= len(str(_MOST_GPUS)) and int(cell) < _MOST_GPUS
-    ):
+    if not re.fullmatch(r"[0-9]{1,3}", cell) or int(cell) >= _MOST_GPUS:
         raise ValueError(cell)
     return int(cell)
 
 
 def _parse_memory(cell: str) -> int:
     """Parse `81559`, `81559 MiB`, or `11019 MB` as drivers before 331 print it."""
-    number = cell.removesuffix("MiB").removesuffix("MB").strip()
-    if not (number.isascii() and number.isdigit() and len(number) <= len(str(_LARGEST_MEMORY_MIB))):
+    match = re.fullmatch(r"([0-9]{1,9})\s*(?:MiB|MB)?", cell)
+    if not match:
         raise ValueError(cell)
-    return int(number)
+    return int(match[1])
 
 
 def _parse_mig(cell: str) -> bool:
@@ -142,7 +137,7 @@ def _parse_mig(cell: str) -> bool:
 
 
 def _parse_name(cell: str) -> str:
-    """Take a name: letters, printable, and none of the things that look otherwise."""
+    """Check a name: printable, with letters, and not another kind of value."""
     if not any(character.isalpha() for character in cell) or not cell.isprintable():
         raise ValueError(cell)
     if cell.startswith(("GPU-", "MIG-", "0x")) or cell in {"Enabled", "Disabled"}:
@@ -151,7 +146,7 @@ def _parse_name(cell: str) -> str:
 
 
 def _distinct(gpus: Iterable[GpuReading]) -> tuple[GpuReading, ...]:
-    """Drop repeated GPUs and number those whose index was not printed in order."""
+    """Drop repeated GPUs, and number those without an index."""
     seen: dict[object, GpuReading] = {}
     for position, gpu in enumerate(gpus):
         numbered = gpu if gpu.index is not None else replace(gpu, index=position)
@@ -170,7 +165,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "index": _parse_index,
     "name": _parse_name,
 }
-# In this order the first parser that takes a value tells the column.
+# The first parser that accepts a value defines its column.
 _SHAPES = (
     "uuid", "pci.bus_id", "pci.device_id", "mig.mode.current", "compute_cap", "driver_version", "index",
     "memory.total", "name",

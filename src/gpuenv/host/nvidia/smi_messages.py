@@ -1,4 +1,4 @@
-"""The words by which nvidia-smi and NVML tell that something is wrong: rows of matrices/nvidia-smi.json."""
+"""Known error messages of nvidia-smi and NVML: rows of matrices/nvidia-smi.json."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_QUOTE = 160
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """A line in which the driver complains: which state it means, and the repair where one is known."""
+    """An error message of the driver: its line, the code of the state, and the repair if known."""
 
     line: str
     code: str
@@ -22,34 +22,26 @@ class Complaint:
 
 
 def parse_complaint(line: str) -> Complaint | None:
-    """Return the state that a line of nvidia-smi's or an NVML error's text means; None for other lines.
-
-    Sample: `Failed to initialize NVML: Driver/library version mismatch`.
-    """
-    said = line.casefold()
-    for text, code, repair in _rows("message"):
-        if text in said and code:
-            return Complaint(quote(line), code, repair)
-    return None
+    """Parse a line such as `Failed to initialize NVML: Driver/library version mismatch`; None for others."""
+    rows = ((code, repair) for text, code, repair in _rows("message") if text in line.casefold() and code)
+    return next((Complaint(quote(line), code, repair) for code, repair in rows), None)
 
 
 def field_state(value: str) -> str | None:
-    """Return the code that a field's value stands for: `ERR!` is `gpu-error`, `[GPU is lost]` `gpu-lost`."""
-    said = value.casefold()
-    return next((code for text, code, _ in _rows("field") if text in said), None)
+    """Return the code of a field's value: `ERR!` is `gpu-error`, `[GPU is lost]` is `gpu-lost`."""
+    return next((code for text, code, _ in _rows("field") if text in value.casefold()), None)
 
 
 def is_refusal(line: str) -> bool:
     """Tell whether a line (`Field "compute_cap" is not a valid field to query.`) refuses a field."""
-    said = line.casefold()
-    return any(text in said for text, _, _ in _rows("refusal"))
+    return any(text in line.casefold() for text, _, _ in _rows("refusal"))
 
 
 def quote(text: str) -> str:
-    """Return the first line that says something, cut and without control characters, to show to a person."""
+    """Return the first non-empty line, shortened and without control characters."""
     lines = (_CONTROL.sub(" ", line).strip() for line in text[:100_000].splitlines())
-    said = next((line for line in lines if line), "")
-    return said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 3] + "..."
+    first = next((line for line in lines if line), "")
+    return first if len(first) <= _LONGEST_QUOTE else first[: _LONGEST_QUOTE - 3] + "..."
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Read the table that a plain `nvidia-smi` prints, and the list of `nvidia-smi -L`."""
+"""Parse the table of a plain `nvidia-smi`, and the list of `nvidia-smi -L`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CUT = "..."
 
 
 def parse_table(text: str) -> SourceReading:
-    """Read a plain `nvidia-smi`'s table; raise ValueError where it holds neither a driver nor a GPU.
+    """Parse the table; raise ValueError without a driver or a GPU.
 
     Sample:
         | NVIDIA-SMI 535.104.05   Driver Version: 535.104.05   CUDA Version: 12.2     |
@@ -42,30 +42,23 @@ def parse_table(text: str) -> SourceReading:
         |                               |                      |                  N/A |
     Names longer than their column end in `...`; the capability is not in it.
     """
-    driver = _DRIVER.search(text)
-    cuda = _CUDA.search(text)
-    gpus = _gpus(text)
+    driver, cuda, gpus = _DRIVER.search(text), _CUDA.search(text), _gpus(text)
     if not driver and not gpus:
         raise ValueError(tr("it is not the table of nvidia-smi"))
-    version = None
-    if driver:
-        version = parse_driver_version(driver[1])
+    version = parse_driver_version(driver[1]) if driver else None
     return SourceReading(SOURCE, driver=version, cuda=_cuda(cuda[1]) if cuda else None, gpus=gpus)
 
 
 def parse_list(text: str) -> SourceReading:
-    """Read the names and UUIDs that `nvidia-smi -L` lists; raise ValueError where it lists none.
+    """Parse the names and UUIDs of `nvidia-smi -L`; raise ValueError.
 
     Sample: `GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-1f3e8ab1-...)`, then a line for each MIG device.
     """
-    matches = [listed for line in text.splitlines() if (listed := _LISTED.match(line.strip()))]
+    matches = [match.groups() for line in text.splitlines() if (match := _LISTED.match(line.strip()))]
     if not matches:
         raise ValueError(tr("it lists no GPU"))
-    return SourceReading("nvidia-smi -L", gpus=tuple(_listed(*listed.groups()) for listed in matches))
-
-
-def _listed(index: str, name: str, uuid: str) -> GpuReading:
-    return GpuReading(index=int(index), name=name, uuid=parse_uuid(uuid))
+    gpus = (GpuReading(index=int(index), name=name, uuid=parse_uuid(uuid)) for index, name, uuid in matches)
+    return SourceReading("nvidia-smi -L", gpus=tuple(gpus))
 
 
 def _cuda(text: str) -> CudaVersion | None:

@@ -1,4 +1,4 @@
-"""Tell which GPUs CUDA_VISIBLE_DEVICES leaves to CUDA programs."""
+"""The GPUs that CUDA_VISIBLE_DEVICES leaves visible."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _OLD_MIG = re.compile(r"MIG-(GPU-[^/]+)/")
 
 
 def parse_visible(text: str | None, gpus: Sequence[Gpu]) -> frozenset[int]:
-    """Return the indices that stay visible under a value of CUDA_VISIBLE_DEVICES; None is not set.
+    """Return the indices that are visible with a value of CUDA_VISIBLE_DEVICES, None if it is not set.
 
-    As CUDA does: numbers, or starts of UUIDs (`GPU-...`, `MIG-...`); the first entry that names no device
-    hides itself and all after it, an entry given twice hides everything.
+    As CUDA does: numbers, or starts of UUIDs (`GPU-...`, `MIG-...`); the first invalid entry hides itself and
+    all after it, an entry given twice hides everything.
     Source: https://docs.nvidia.com/cuda/cuda-c-programming-guide (environment variables), torch.cuda.
     """
     nameless = all(gpu.uuid is None for gpu in gpus)
-    if text is None or (text.strip().startswith("GPU-") and nameless):  # without UUIDs nothing can be told
+    if text is None or (text.strip().startswith("GPU-") and nameless):  # unknown without UUIDs
         return frozenset(gpu.index for gpu in gpus)
     if text.strip().startswith("MIG-"):
         return _visible_mig(text.split(",")[0].strip(), gpus)
@@ -36,7 +36,7 @@ def parse_visible(text: str | None, gpus: Sequence[Gpu]) -> frozenset[int]:
 
 
 def _device(entry: str, gpus: Sequence[Gpu]) -> int | None:
-    """Return the one GPU that an entry names; a number may be followed by anything, as strtoul reads it."""
+    """Return the GPU of an entry; a number may be followed by anything, as strtoul reads it."""
     if entry.startswith("GPU-"):
         values = [gpu.index for gpu in gpus if (gpu.uuid or "").startswith(entry)]
         return values[0] if len(values) == 1 else None
@@ -46,7 +46,7 @@ def _device(entry: str, gpus: Sequence[Gpu]) -> int | None:
 
 
 def _visible_mig(entry: str, gpus: Sequence[Gpu]) -> frozenset[int]:
-    """One MIG device is visible; which GPU it is on, only the old form `MIG-GPU-UUID/1/0` tells."""
+    """Return the GPU of the first MIG device, which is known only in the old form `MIG-GPU-UUID/1/0`."""
     old = _OLD_MIG.match(entry)
     if old:
         return frozenset(gpu.index for gpu in gpus if gpu.uuid == old[1])

@@ -10,16 +10,12 @@ from gpuenv.host.executables import home_directory, read_text
 from gpuenv.host.software.package_managers import conda_prefixes
 
 _FOLDERS = ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")
-_LARGEST = 1 << 20  # of the file in which conda notes every environment it made
+_LARGEST = 1 << 20  # bytes of conda's list of environments
 
 
 def find_conda_environments(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
-    """Return the environments in the usual folders and those that conda has noted, each once.
-
-    A folder counts that has a history in its `conda-meta`; the base environments are among them.
-    """
-    paths = (path for path in _candidates(environ, root) if _is_environment(path))
-    return tuple(dict.fromkeys(paths))
+    """Return the environments in the usual folders and in conda's own list, base environments among them."""
+    return tuple(dict.fromkeys(filter(_is_environment, _candidates(environ, root))))
 
 
 def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -27,8 +23,8 @@ def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
         yield from _inside(folder)
     yield from conda_prefixes(environ, root)
     home = home_directory(environ)
-    noted = read_text(home / ".conda" / "environments.txt", _LARGEST) if home else None
-    yield from (Path(line) for line in (noted or "").splitlines() if os.path.isabs(line))  # noqa: PTH117
+    listed = read_text(home / ".conda" / "environments.txt", _LARGEST) if home else None
+    yield from (Path(line) for line in (listed or "").splitlines() if os.path.isabs(line))  # noqa: PTH117
 
 
 def _inside(folder: Path) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Find an installed CUDA toolkit: it matters only for building extensions."""
+"""Find an installed CUDA toolkit, which matters only for building extensions."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ FoundToolkit = tuple[Toolkit | None, str, tuple[Problem, ...]]
 
 
 def detect_toolkit(environ: Mapping[str, str], root: Path) -> FoundToolkit:
-    """Return the toolkit that builds would use, where its version was read, and what could not be read.
+    """Return the toolkit that builds would use, the source of its version, and problems.
 
-    Looked for as torch's extension builder does: CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
+    In the order of torch's extension builder: CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
     """
     nvcc = next(_candidates(environ, root), None)
     if nvcc is None:
         return None, "", ()
+    argv = [str(nvcc), "--version"]
     folder = _resolved(nvcc).parent.parent
     texts = {str(folder / name): read_text(folder / name) for name in VERSION_FILES}
-    return toolkit_of(str(nvcc), texts, lambda: _ask(nvcc, environ))
+    return toolkit_of(str(nvcc), texts, lambda: process.run(argv, timeout_s=_LIMIT_S, environ=environ).stdout)
 
 
 def toolkit_of(nvcc: str, texts: Mapping[str, str | None], ask: Callable[[], str]) -> FoundToolkit:
-    """Return the toolkit of an nvcc: `texts` are the files beside it that tell its version.
-
-    nvcc itself is asked where none of them does, as in Debian's package.
-    """
+    """Return the toolkit of an nvcc by its version files (`texts`), else by nvcc itself, as on Debian."""
     version, source = _version(nvcc, texts, ask)
-    return Toolkit(version, nvcc), source, () if version else (_unreadable(nvcc),)
+    if version:
+        return Toolkit(version, nvcc), source, ()
+    message = tr(
+        "`{nvcc}` does not report its version: reinstall the CUDA toolkit or remove it from PATH", nvcc=nvcc
+    )
+    return Toolkit(None, nvcc), source, (Problem("toolkit-unreadable", message),)
 
 
 def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -75,10 +78,6 @@ def _in_file(location: str, text: str) -> CudaVersion | None:
         return None
 
 
-def _ask(nvcc: Path, environ: Mapping[str, str]) -> str:
-    return process.run([str(nvcc), "--version"], timeout_s=_LIMIT_S, environ=environ).stdout
-
-
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()
@@ -87,10 +86,7 @@ def _resolved(path: Path) -> Path:
 
 
 def parse_version_json(text: str) -> CudaVersion:
-    """Parse a toolkit's version.json; raise ValueError for anything else.
-
-    Sample: `{"cuda": {"name": "CUDA SDK", "version": "12.4.20240301"}, ...}`
-    """
+    """Parse version.json, `{"cuda": {"name": "CUDA SDK", "version": "12.4.20240301"}, ...}`; ValueError."""
     try:
         return parse_cuda_version(str(load_json(text)["cuda"]["version"]))
     except (KeyError, TypeError, RecursionError) as error:
@@ -99,26 +95,16 @@ def parse_version_json(text: str) -> CudaVersion:
 
 def parse_version_text(text: str) -> CudaVersion:
     """Parse version.txt of toolkits before 11.1, `CUDA Version 10.2.89`; raise ValueError otherwise."""
-    return _found(_TEXT, text)
+    return _search(_TEXT, text)
 
 
 def parse_nvcc(text: str) -> CudaVersion:
-    """Parse `nvcc --version`; raise ValueError for anything else.
-
-    Sample: `Cuda compilation tools, release 11.5, V11.5.119`
-    """
-    return _found(_RELEASE, text)
+    """Parse `Cuda compilation tools, release 11.5, V11.5.119` of `nvcc --version`; raise ValueError."""
+    return _search(_RELEASE, text)
 
 
-def _found(pattern: re.Pattern[str], text: str) -> CudaVersion:
+def _search(pattern: re.Pattern[str], text: str) -> CudaVersion:
     match = pattern.search(text)
     if not match:
         raise ValueError(tr("it names no CUDA version"))
     return parse_cuda_version(match[1])
-
-
-def _unreadable(nvcc: str) -> Problem:
-    message = tr(
-        "`{nvcc}` does not report its version: reinstall the CUDA toolkit or remove it from PATH", nvcc=nvcc
-    )
-    return Problem("toolkit-unreadable", message)

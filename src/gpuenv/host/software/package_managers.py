@@ -24,34 +24,25 @@ _DIST_INFO = re.compile(r"uv-(\d[0-9a-zA-Z.]{0,30})\.dist-info")
 
 
 def detect_managers(environ: Mapping[str, str], root: Path) -> tuple[FoundManager, ...]:
-    """List uv, pip and the conda tools that are there, the first of each name; nothing is started."""
+    """List uv, pip and the conda tools, the first of each name, without running them."""
     uv = find_uv(environ)
     pip = FoundManager("pip", running_python().path)  # as `python -m venv` brings it along
     return (*filter(None, (uv,)), pip, *find_conda_tools(environ, root))
 
 
 def find_uv(environ: Mapping[str, str]) -> FoundManager | None:
-    """Find uv's program: the one installed beside gpuenv, else the first on PATH."""
-    spec = importlib.util.find_spec("uv")  # finding it is cheap, importing it is not needed
+    """Find uv's program: the one installed with gpuenv, else the first on PATH."""
+    spec = importlib.util.find_spec("uv")  # cheaper than an import
     if spec is not None and spec.origin:
         library = Path(spec.origin).parents[1]
-        folders = (Path(sys.executable).parent, *_beside(library))
-        program = next(find_executables("uv", folders), None)
+        # with `--target` and `--user` programs are not next to Python
+        beside = (library / "bin", *(parent / _SCRIPTS for parent in library.parents[:3]))
+        program = next(find_executables("uv", (Path(sys.executable).parent, *beside)), None)
         if program:
-            return FoundManager("uv", str(program), _uv_version(library))
+            matches = (_DIST_INFO.fullmatch(entry.name) for entry in library.glob("uv-*.dist-info"))
+            return FoundManager("uv", str(program), next((match[1] for match in matches if match), None))
     on_path = find_executable("uv", environ)
     return FoundManager("uv", str(on_path)) if on_path else None
-
-
-def _beside(library: Path) -> Iterator[Path]:
-    """Yield where programs lie beside a library folder: with `--target` and `--user` it is elsewhere."""
-    yield library / "bin"
-    yield from (parent / _SCRIPTS for parent in library.parents[:3])
-
-
-def _uv_version(library: Path) -> str | None:
-    matches = (_DIST_INFO.fullmatch(entry.name) for entry in library.glob("uv-*.dist-info"))
-    return next((match[1] for match in matches if match), None)
 
 
 def find_conda_tools(environ: Mapping[str, str], root: Path) -> tuple[FoundManager, ...]:
@@ -76,7 +67,7 @@ def _candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
 
 
 def conda_prefixes(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
-    """Return the folders in which conda distributions usually lie, those named by variables first."""
+    """Return the usual folders of conda distributions, those of variables first."""
     named = (Path(environ[variable]).parent.parent for variable in _VARIABLES if environ.get(variable))
     roots = (Path(environ[name]) for name in ("MAMBA_ROOT_PREFIX", "CONDA_ROOT") if environ.get(name))
     home = home_directory(environ)
@@ -86,15 +77,13 @@ def conda_prefixes(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
 
 
 def _version(name: str, path: Path) -> str | None:
-    """Read the version from the record of the package that brought the tool; micromamba has none."""
+    """Read the version from the conda-meta record of the tool's package; micromamba has none."""
     try:
         prefix = path.resolve().parent.parent
-        records = sorted(prefix.glob(f"conda-meta/{name}-*.json"))
+        records = [parse_record(file.name) for file in sorted(prefix.glob(f"conda-meta/{name}-*.json"))]
     except (OSError, RuntimeError):
         return None
-    return next(
-        (result[1] for record in records if (result := parse_record(record.name)) and result[0] == name), None
-    )
+    return next((record[1] for record in records if record and record[0] == name), None)
 
 
 def parse_record(filename: str) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Find Python interpreters, and tell their versions, without running them."""
+"""Find Python interpreters and their versions without running them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _WINDOWS = sys.platform == "win32"
 
 
 def detect_pythons(environ: Mapping[str, str], prefixes: Iterable[Path] = ()) -> tuple[FoundPython, ...]:
-    """List the interpreters that environments can be made from: this one first, then PATH, uv's, pyenv's.
+    """List interpreters for new environments: this one, on PATH, uv's, pyenv's, of `prefixes` (conda).
 
-    `prefixes` are folders of conda distributions. A virtual environment counts as its origin.
+    Virtual environments count as their base interpreter.
     """
     running = running_python()
     pythons = {_real(running.path): running}
@@ -36,7 +36,7 @@ def detect_pythons(environ: Mapping[str, str], prefixes: Iterable[Path] = ()) ->
 
 
 def running_python() -> FoundPython:
-    """Describe the interpreter that runs gpuenv; inside a virtual environment, the one it was made from."""
+    """Return the interpreter that runs gpuenv, of a virtual environment its base interpreter."""
     version = ".".join(map(str, sys.version_info[:3]))
     free_threaded = bool(getattr(sys, "abiflags", "").count("t"))
     path = sys.executable
@@ -56,7 +56,7 @@ def _candidates(environ: Mapping[str, str], prefixes: Iterable[Path]) -> Iterato
 
 
 def _programs(directory: Path) -> Iterator[Path]:
-    """Yield a folder's Pythons, the most exactly named first (`python3.12` before `python3`)."""
+    """Yield a folder's Pythons, the most specific names first (`python3.12` before `python3`)."""
     try:
         with os.scandir(directory) as entries:
             names = sorted((entry.name for entry in entries if _PROGRAM.fullmatch(entry.name)), reverse=True)
@@ -87,8 +87,8 @@ def _folders(location: str | Path | None) -> tuple[Path, ...]:
 
 
 def read_python(path: Path) -> FoundPython | None:
-    """Tell a Python's version from its place and what lies beside it; None for what is no CPython 3."""
-    if _is_script_or_stub(path):
+    """Return a CPython 3 with its version, by its path and the files next to it; None for others."""
+    if read_text(path, 2) in (None, "", "#!"):  # pyenv's shims are scripts, those of Windows' store are empty
         return None
     origin = _origin_of_environment(path.parent)
     if origin is not None:
@@ -102,14 +102,8 @@ def read_python(path: Path) -> FoundPython | None:
     return FoundPython(version, str(path), free_threaded=free_threaded or threads) if version else None
 
 
-def _is_script_or_stub(path: Path) -> bool:
-    """A pyenv shim is a script; Windows' store puts empty files in the way."""
-    start = read_text(path, 2)
-    return not start or start == "#!"
-
-
 def _origin_of_environment(folder: Path) -> Path | None:
-    """Return the interpreter that the virtual environment around `folder` was made from, if there is one."""
+    """Return the base interpreter of the virtual environment of `folder`, if it is one."""
     home, minor = parse_pyvenv(read_text(folder.parent / "pyvenv.cfg") or "")
     if not home:
         return None
@@ -119,7 +113,7 @@ def _origin_of_environment(folder: Path) -> Path | None:
 
 
 def parse_pyvenv(text: str) -> tuple[str | None, str | None]:
-    """Return the home and the minor version that a pyvenv.cfg names.
+    """Return the home and the minor version of a pyvenv.cfg.
 
     Sample:
         home = /usr/bin
@@ -137,7 +131,7 @@ def _minor(path: Path) -> tuple[str, bool] | None:
 
 
 def _minor_beside(path: Path) -> tuple[str, bool] | None:
-    """Look for the one library that lies beside: `lib/python3.11`, or `python311.dll` on Windows."""
+    """Return the version of the only library: `lib/python3.11`, or `python311.dll` on Windows."""
     for file, pattern in ((path.parent.parent / "lib", _LIBRARY), (path.parent, _WINDOWS_LIBRARY)):
         matches = {match for entry in _names(file) if (match := _match(pattern, entry))}
         if len(matches) == 1:
@@ -158,7 +152,7 @@ def _names(path: Path) -> tuple[str, ...]:
 
 
 def _exact(path: Path) -> tuple[str | None, bool]:
-    """Return MAJOR.MINOR.PATCH where the folder's name or a conda record tells it."""
+    """Return MAJOR.MINOR.PATCH of the folder's name or of a conda record."""
     prefix = path.parent if _WINDOWS else path.parent.parent
     managed = parse_managed_name(prefix.name)
     if managed:
@@ -168,7 +162,7 @@ def _exact(path: Path) -> tuple[str | None, bool]:
 
 
 def parse_managed_name(name: str) -> tuple[str, bool] | None:
-    """Parse the name that uv or pyenv gives a Python's folder to its version and whether it is free-threaded.
+    """Parse version and free-threading of a Python's folder of uv or pyenv.
 
     Samples: `cpython-3.12.4-linux-x86_64-gnu`, `cpython-3.13.0+freethreaded-linux-x86_64-gnu`, `3.13.0t`.
     """
