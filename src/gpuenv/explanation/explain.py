@@ -36,7 +36,12 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     examined = _examine(text)
     matches = examined.matches
     commands: dict[str, str] = {}
-    warnings: dict[PlanWarning, None] = {} if examined.whole else {_not_whole(): None}
+    warnings: dict[PlanWarning, None] = {}
+    if not examined.whole:
+        message = tr(
+            "some lines were skipped because the search took too long: give only the lines around the error"
+        )
+        warnings[PlanWarning("not-all-examined", message)] = None
     for match in matches[:_REPAIRED]:
         made = _repair(match, environ)
         if isinstance(made, str):
@@ -53,13 +58,6 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 
 def _examine(text: str) -> Examined:
     return examine(text, load_signatures("zh" if current_language() == "zh" else "en"), time.process_time)
-
-
-def _not_whole() -> PlanWarning:
-    message = tr(
-        "some lines were skipped because the search took too long: give only the lines around the error"
-    )
-    return PlanWarning("not-all-examined", message)
 
 
 @cache

@@ -24,14 +24,14 @@ _FEW = 0.001  # of a text's letters that may be garbled for it to be UTF-8
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class InputText:
     """A text and, where its beginning was left out, a warning that says so."""
 
     text: str
     warnings: tuple[PlanWarning, ...] = ()
 
 
-def read_given(words: tuple[str, ...], stdin: BinaryIO | None) -> Given:
+def read_input_text(words: tuple[str, ...], stdin: BinaryIO | None) -> InputText:
     """Return the text: that of a file which is there, of `stdin` for `-` or for no words, or the words.
 
     Raises UsageError where a file can't be read, or there is no text at all.
@@ -39,38 +39,38 @@ def read_given(words: tuple[str, ...], stdin: BinaryIO | None) -> Given:
     if words in ((), ("-",)):
         return _read_stdin(stdin)
     path = Path(words[0])
-    if len(words) == 1 and _is_there(path):
+    if len(words) == 1 and _exists(path):
         return _read_file(path)
     if len(words) == 1 and path.suffix.lower() in _LOGS and not any(map(str.isspace, words[0])):
         raise _unreadable(words[0], tr("the file does not exist"))
-    return Given(" ".join(words))
+    return InputText(" ".join(words))
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):  # an error message is not a file name: too long, a null in it
         return False
 
 
-def _read_file(path: Path) -> Given:
+def _read_file(path: Path) -> InputText:
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe, say, which has no end to begin at
             content = read_start(path, TAIL, patient=True)
-            return _told(content, content[:2], skipped=False)
+            return _decoded(content, content[:2], skipped=False)
         with path.open("rb") as file:
-            return _given(file, size=os.fstat(file.fileno()).st_size)
+            return _read_tail(file, size=os.fstat(file.fileno()).st_size)
     except (OSError, ValueError) as error:
         raise _unreadable(str(path), reason_of(error)) from None
 
 
-def _given(file: BinaryIO, *, size: int) -> Given:
+def _read_tail(file: BinaryIO, *, size: int) -> InputText:
     start = file.read(2)
     file.seek(max(size - TAIL, 0) // 2 * 2)  # whole letters of UTF-16
-    return _told(file.read(TAIL + 1), start, skipped=size > TAIL)
+    return _decoded(file.read(TAIL + 1), start, skipped=size > TAIL)
 
 
-def _read_stdin(stdin: BinaryIO | None) -> Given:
+def _read_stdin(stdin: BinaryIO | None) -> InputText:
     if stdin is None or stdin.isatty():
         raise UsageError(
             tr("there is no text to explain"),
@@ -86,16 +86,16 @@ def _read_stdin(stdin: BinaryIO | None) -> Given:
         while kept - len(blocks[0]) >= TAIL:
             kept -= len(blocks.popleft())
             skipped = True
-    return _told(b"".join(blocks), start, skipped=skipped)
+    return _decoded(b"".join(blocks), start, skipped=skipped)
 
 
-def _told(content: bytes, start: bytes, *, skipped: bool) -> Given:
+def _decoded(content: bytes, start: bytes, *, skipped: bool) -> InputText:
     encoding = next((name for mark, name in _UTF16 if start == mark), None)
     text = content.decode(encoding, errors="replace") if encoding else _decode(content)
     if not skipped:
-        return Given(text)
+        return InputText(text)
     message = tr("only the last {size} MB were read; lines are counted from there", size=len(content) >> 20)
-    return Given(text, (PlanWarning("only-the-end", message),))
+    return InputText(text, (PlanWarning("only-the-end", message),))
 
 
 def _decode(content: bytes) -> str:

@@ -11,7 +11,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, VerificationFailed
 from gpuenv.signatures.match import SignatureMatch
 
-_TOLD_BEFORE = frozenset({"disk-full"})  # codes of what says itself what it means
+_SELF_EXPLANATORY = frozenset({"disk-full"})  # codes of what says itself what it means
 _LOG = 256 << 10  # bytes of a log's end
 
 
@@ -20,7 +20,7 @@ def with_cause(error: GpuenvError) -> GpuenvError:
     if not _is_printed_by_others(error):
         return error
     match = next(_likely(error), None)
-    return error if match is None else _told(error, match)
+    return error if match is None else _with_explanation(error, match)
 
 
 def _likely(error: GpuenvError) -> Iterator[SignatureMatch]:
@@ -33,7 +33,7 @@ def _likely(error: GpuenvError) -> Iterator[SignatureMatch]:
 
 def _is_printed_by_others(error: GpuenvError) -> bool:
     failed = isinstance(error, (InstallFailed, VerificationFailed)) or error.code.startswith("conda-")
-    return failed and error.code not in _TOLD_BEFORE
+    return failed and error.code not in _SELF_EXPLANATORY
 
 
 def _log(path: Any) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _told(error: GpuenvError, match: SignatureMatch) -> GpuenvError:
+def _with_explanation(error: GpuenvError, match: SignatureMatch) -> GpuenvError:
     detail = f" ({match.detail})" if match.detail else ""
     cause = Because(tr("this means: {cause}", cause=match.cause + detail), f"gpuenv explain: {match.id}")
     error.because = (*error.because, cause)

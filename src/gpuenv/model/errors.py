@@ -2,7 +2,7 @@
 
     GpuenvError
     ├── UsageError            2    bad usage or bad input
-    ├── Refused               3    nothing satisfies the request on this machine
+    ├── Unsatisfiable         3    nothing satisfies the request on this machine
     ├── Unreachable           4    no index could be read
     ├── InstallFailed         5    an installer failed; the previous environment was restored
     ├── VerificationFailed    6    the environment does not work

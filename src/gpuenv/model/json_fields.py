@@ -13,17 +13,17 @@ _T = TypeVar("_T")
 
 
 class Fields:
-    """The keys of one JSON object, read with their types; `place` is where it stands, for messages."""
+    """The keys of one JSON object, read with their types; `location` is where it stands, for messages."""
 
     def __init__(self, data: object, location: str = "") -> None:
         if not isinstance(data, dict):
             raise ValueError(wrong(location or tr("the document"), tr("an object"), data))
         self.data: Mapping[str, object] = data
-        self.place = location
+        self.location = location
 
     def name(self, key: str) -> str:
         """Return where a key stands, for messages."""
-        return f"{self.place}.{key}" if self.place else key
+        return f"{self.location}.{key}" if self.location else key
 
     def child(self, key: str) -> Fields | None:
         """Return the object under a key, None where there is none."""

@@ -27,7 +27,7 @@ def collect_candidates(
     files: dict[_Key, list[IndexedFile]] = defaultdict(list)
     for row in knowledge.builds_of(target.platform):
         files[row.torch, row.variant, row.index] = []
-    for item in _found(listings, "torch", target):
+    for item in _indexed_files(listings, "torch", target):
         variant = _variant(item, target, knowledge)
         if variant is not None:
             key = (item.release, variant, _kind(item.file, item.listing))
@@ -50,13 +50,13 @@ def collect_companions(
     """Return the files of the companions, and of projects bound to torch, that fit the target's systems."""
     places: dict[tuple[str, Version], list[IndexedFile]] = defaultdict(list)
     for project in (*COMPANIONS, *bound):
-        for item in fitting(_found(listings, project, target), target):
+        for item in fitting(_indexed_files(listings, project, target), target):
             places[project, item.release].append(item)
     down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}
     return AvailableCompanions({key: tuple(items) for key, items in places.items()}, down)
 
 
-def _found(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[IndexedFile, ...]:
+def _indexed_files(listings: tuple[Listing, ...], project: str, target: Target) -> tuple[IndexedFile, ...]:
     return tuple(
         IndexedFile(file, listing, order, release_of(file.version))
         for order, listing in enumerate(listings)

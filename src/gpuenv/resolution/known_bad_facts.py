@@ -66,7 +66,7 @@ def known_bad_facts(
     if candidate.kind == "conda" and candidate.files and candidate.files[0].listing.source.name:
         words["channel"] = candidate.files[0].listing.source.name
     environment = marker_environment(target.platform, str(full_version(python)))
-    return KnownBadFacts(versions, words, _asked(request.others, environment))
+    return KnownBadFacts(versions, words, _specifiers(request.others, environment))
 
 
 def _chosen(resolved: Iterable[PlannedPackage]) -> dict[str, tuple[Version, ...]]:
@@ -104,7 +104,7 @@ def _of_machines(target: Target) -> dict[str, tuple[Version, ...]]:
     }
 
 
-def _asked(others: tuple[Requirement, ...], environment: dict[str, str]) -> dict[str, SpecifierSet]:
+def _specifiers(others: tuple[Requirement, ...], environment: dict[str, str]) -> dict[str, SpecifierSet]:
     specifiers: dict[str, SpecifierSet] = {}
     for item in others:
         if item.marker is None or item.marker.evaluate(environment):

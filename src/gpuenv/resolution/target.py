@@ -103,8 +103,8 @@ def driver_os(machine: Machine) -> DriverOs:
 def choose_target(machines: tuple[Machine, ...], devices: tuple[int, ...], *, cpu: bool) -> Target:
     """Return what the plan must work on.
 
-    `cpu` is true where the user asked for a CPU build. Raises Refused where NVIDIA hardware can't be used as
-    it is, UsageError for devices that do not exist or machines of different platforms.
+    `cpu` is true where the user asked for a CPU build. Raises Unsatisfiable where NVIDIA hardware can't be
+    used as it is, UsageError for devices that do not exist or machines of different platforms.
     """
     platform = _common_platform(machines)
     if cpu:
@@ -125,7 +125,7 @@ def _common_platform(machines: tuple[Machine, ...]) -> Platform:
 
 
 def platform_of(machine: Machine) -> Platform:
-    """Return the machine's platform; raise Refused where no CUDA builds of torch are published for it."""
+    """Return the machine's platform; raise Unsatisfiable where torch has no CUDA builds for it."""
     system = machine.system
     name = PLATFORMS_BY_SYSTEM.get((system.os, system.arch))
     if name is None:

@@ -19,14 +19,14 @@ _LONGEST = 300  # letters of a value
 
 def read_facts(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> Facts:
     """Return the named groups of a match, and those that `reads` find nearest around it."""
-    facts = _named(match, words)
+    facts = _facts_of(match, words)
     end = match.end() + _AROUND
     for regex in reads:
         start = max(match.start() - (_BUILT if f"<{_SAID}>" in regex else _AROUND), 0)
         matched = compile_regex(regex).search(words.text, match.start(), end)
         matched = matched or _last(regex, words.text, start, end)
         if matched:
-            facts = {**_named(matched, words), **facts}
+            facts = {**_facts_of(matched, words), **facts}
     return tuple(facts.items())
 
 
@@ -37,7 +37,7 @@ def _last(regex: str, text: str, start: int, end: int) -> re.Match[str] | None:
     return match
 
 
-def _named(match: re.Match[str], words: JoinedPage) -> dict[str, str]:
+def _facts_of(match: re.Match[str], words: JoinedPage) -> dict[str, str]:
     facts = match.groupdict()
     if facts.get(_SAID):
         facts[_SAID] = words.text[match.start(_SAID) : words.end_of_line(match.start(_SAID))]

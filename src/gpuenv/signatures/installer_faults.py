@@ -55,11 +55,11 @@ def find_fault(text: str, faults: Iterable[InstallerFault]) -> FoundFault | None
     for fault in faults:
         match = fault.pattern.search(words)
         if match:
-            return _found(fault, {name: value for name, value in match.groupdict().items() if value})
+            return _fault_of(fault, {name: value for name, value in match.groupdict().items() if value})
     return None
 
 
-def _found(fault: InstallerFault, groups: dict[str, str]) -> FoundFault:
+def _fault_of(fault: InstallerFault, groups: dict[str, str]) -> FoundFault:
     url = groups.get("url", "").rstrip(".,;:`") or None
     facts = {"file": groups.get("file") or _file_of(url), "status": groups.get("status", "")}
     host = f"{groups['host']}:{groups['port']}" if "port" in groups else groups.get("host")

@@ -96,7 +96,7 @@ class _Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Finding:
     signature: Signature
     hits: tuple[_Hit, ...]
     broader: bool = False
@@ -121,7 +121,7 @@ def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], floa
         tried += places
         for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
-    findings = [_Found(item, tuple(reversed(hits[item.id]))) for item in known if item.id in hits]
+    findings = [_Finding(item, tuple(reversed(hits[item.id]))) for item in known if item.id in hits]
     matches = tuple(_match(finding) for finding in _with_broader(_in_order(findings), known))
     return Examined(matches, whole=not budget.is_gone)
 
@@ -199,7 +199,7 @@ def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> _Hi
     return _Hit(lines[-1][0], reported, read_facts(match, words, reads))
 
 
-def _in_order(hits: list[_Found]) -> list[_Found]:
+def _in_order(hits: list[_Finding]) -> list[_Finding]:
     """Sort by what tells most, then by what stands nearest to the end.
 
     Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
@@ -210,7 +210,7 @@ def _in_order(hits: list[_Found]) -> list[_Found]:
     return [*_telling_first(failed), *_telling_first(warned)]
 
 
-def _telling_first(hits: list[_Found]) -> list[_Found]:
+def _telling_first(hits: list[_Finding]) -> list[_Finding]:
     telling = [hit for hit in hits if hit.signature.priority >= _LIKELY]
     said = [hit for hit in hits if _SAID <= hit.signature.priority < _LIKELY]
     if not telling:
@@ -220,30 +220,30 @@ def _telling_first(hits: list[_Found]) -> list[_Found]:
     return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
 
 
-def _with_broader(hits: list[_Found], known: tuple[Signature, ...]) -> list[_Found]:
+def _with_broader(hits: list[_Finding], known: tuple[Signature, ...]) -> list[_Finding]:
     """Put what the roots are cases of behind them."""
     roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
     ids = {hit.signature.id for hit in roots}
     cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
     broader = [signature for signature in known if signature.id in cases]
     behind = [
-        rest.pop(signature.id, _Found(signature, cases[signature.id].hits, broader=True))
+        rest.pop(signature.id, _Finding(signature, cases[signature.id].hits, broader=True))
         for signature in broader
     ]
     return [*roots, *behind, *rest.values()]
 
 
-def _by_weight(hits: list[_Found]) -> list[_Found]:
+def _by_weight(hits: list[_Finding]) -> list[_Finding]:
     return sorted(hits, key=lambda hit: (-hit.signature.priority, -hit.last))
 
 
-def _only_warns(finding: _Found) -> bool:
+def _only_warns(finding: _Finding) -> bool:
     said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
     warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
     return finding.signature.kind == "deprecation" and warns
 
 
-def _match(finding: _Found) -> SignatureMatch:
+def _match(finding: _Finding) -> SignatureMatch:
     signature, last = finding.signature, finding.hits[-1]
     lines = {line.number: line for hit in finding.hits[-_LINES:] for line in hit.lines}
     return SignatureMatch(

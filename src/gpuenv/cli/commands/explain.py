@@ -8,14 +8,14 @@ import sys
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.explanation.explain import explain_text, match_data
-from gpuenv.explanation.input_text import read_given
+from gpuenv.explanation.input_text import read_input_text
 from gpuenv.explanation.render import render_explanation
 from gpuenv.i18n.messages import tr
 
 
 def explain(words: tuple[str, ...], console: Console) -> int:
     """Explain an error; a text without a known one is not a failure."""
-    given = read_given(words, sys.stdin.buffer if sys.stdin else None)
+    given = read_input_text(words, sys.stdin.buffer if sys.stdin else None)
     with console.working(tr("explaining")):
         explained = explain_text(given.text, os.environ)
     warnings = (*given.warnings, *explained.warnings)

@@ -169,7 +169,7 @@ def nearest(question: ResolutionInput, solutions: Sequence[Solution]) -> Solutio
 def _first_release_with_code(question: ResolutionInput, decision: Decision) -> Version | None:
     """Return the first release with code for the GPUs, where those asked for are too old to have any."""
     anchors = named_releases(question.request.specifier("torch"))
-    if not anchors or not question.target.gpus or not all(map(_lacks_code, _asked(decision))):
+    if not anchors or not question.target.gpus or not all(map(_lacks_code, _failed_rules(decision))):
         return None
     request = question.request
     given_up = ("torch", "variant", "python", *request.companions, *request.requested_extensions)
@@ -179,7 +179,7 @@ def _first_release_with_code(question: ResolutionInput, decision: Decision) -> V
     return first if first is not None and all(anchor < first for anchor in anchors) else None
 
 
-def _asked(decision: Decision) -> list[set[str]]:
+def _failed_rules(decision: Decision) -> list[set[str]]:
     """The rules that each build asked for fails."""
     rules = ({failure.rule for failure in rejected.failures} for rejected in decision.rejected)
     return [failed for failed in rules if "request" not in failed]

@@ -41,7 +41,7 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
     if unread:
         return _undecided(question, decision, unread, because)
     return Unsatisfiable(
-        tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_place(question)),
+        tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_machines_label(question)),
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
@@ -87,7 +87,7 @@ def _undecided(
 ) -> Unreachable:
     """Say which hosts did not answer, so that what runs is not known: that is not a refusal."""
     hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
-    facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _place(question)}
+    facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _machines_label(question)}
     text = (
         tr(
             "offline mode: {hosts} is not read, so it is not known whether a build of {wanted} runs "
@@ -150,7 +150,7 @@ def rejections(rejected: tuple[RejectedCandidate, ...]) -> tuple[Rejection, ...]
     return tuple(dict.fromkeys(result))
 
 
-def _place(question: ResolutionInput) -> str:
+def _machines_label(question: ResolutionInput) -> str:
     return tr("these machines") if len(question.target.machines) > 1 else tr("this machine")
 
 

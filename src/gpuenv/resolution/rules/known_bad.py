@@ -62,7 +62,7 @@ def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, facts: KnownBad
     if name in facts.versions:
         return any(_contains(wanted, version) for version in facts.versions[name])
     specifiers = facts.requested.get(name)
-    if name in _named(row.constrain):
+    if name in _project_names(row.constrain):
         return specifiers is None or not lies_apart(specifiers, wanted)
     return specifiers is not None and lies_within(specifiers, wanted)
 
@@ -79,7 +79,7 @@ def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
 
 
 @cache
-def _named(texts: tuple[str, ...]) -> frozenset[str]:
+def _project_names(texts: tuple[str, ...]) -> frozenset[str]:
     return frozenset(canonicalize_name(Requirement(text).name) for text in texts)
 
 
@@ -92,7 +92,7 @@ def _left_to_do(row: KnownBad, facts: KnownBadFacts) -> KnownBad:
 def is_pinned_to_it(row: KnownBad, facts: KnownBadFacts) -> bool:
     """Whether the user asks for nothing but bad versions of a package that the row constrains."""
     return any(
-        name in _named(row.constrain)
+        name in _project_names(row.constrain)
         and isinstance(wanted, SpecifierSet)
         and name in facts.requested
         and lies_within(facts.requested[name], wanted)
@@ -137,5 +137,5 @@ def constraints(rows: tuple[KnownBad, ...], installed: frozenset[str]) -> tuple[
         for row in rows
         if not row.forbid
         for text in (*row.add, *row.constrain)
-        if text in row.add or _named((text,)) <= installed
+        if text in row.add or _project_names((text,)) <= installed
     )

@@ -76,7 +76,7 @@ ORIGIN = "matrix ecosystem.json"  # of the pages that the matrix names: all othe
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     """One project beside one build of torch."""
 
     project: BoundProject
@@ -111,14 +111,14 @@ def match(
         project = knowledge.ecosystem.project(name)
         if project is None:
             continue
-        companion_match = _match_one(_Asked(project, candidate, request, target, knowledge), available)
+        companion_match = _match_one(_Query(project, candidate, request, target, knowledge), available)
         if isinstance(companion_match, CompanionFailure):
             return companion_match
         matches += [companion_match] if companion_match else []
     return tuple(matches)
 
 
-def _match_one(query: _Asked, available: AvailableCompanions) -> CompanionMatch | CompanionFailure | None:
+def _match_one(query: _Query, available: AvailableCompanions) -> CompanionMatch | CompanionFailure | None:
     detail = _too_old(query.project, query.request, query.target)
     if detail:
         return _failure(query, "gpu", detail)
@@ -164,7 +164,7 @@ def _alone(project: BoundProject, request: Request, target: Target) -> str | Non
     return tr("{project} runs on GPUs only", project=project.name)
 
 
-def _fits(item: IndexedFile, query: _Asked, wheels: WheelSet) -> bool:
+def _fits(item: IndexedFile, query: _Query, wheels: WheelSet) -> bool:
     if not admits(query.request.specifier(query.name), item.file.version) or _is_unclean(item.file.url):
         return False
     binding = binding_of(item)
@@ -187,7 +187,7 @@ def _is_unclean(url: str) -> bool:
     return url.startswith(_REMOTE) and _CLEAN.fullmatch(url) is None
 
 
-def _fits_abi(binding: Binding, query: _Asked) -> bool:
+def _fits_abi(binding: Binding, query: _Query) -> bool:
     if query.target.platform == "win-64" or binding.cxx11 is None:
         return True
     of_torch = query.knowledge.ecosystem.cxx11_abi(query.candidate.torch, query.candidate.variant)
@@ -228,7 +228,7 @@ def _for_variant(item: IndexedFile, candidate: Candidate) -> IndexedFile:
     return replace(item, file=replace(item.file, variant=candidate.variant))
 
 
-def _lacking(item: IndexedFile, query: _Asked) -> TargetGpu | None:
+def _lacking(item: IndexedFile, query: _Query) -> TargetGpu | None:
     """The first GPU that a project's own wheel has no code for."""
     cuda = query.candidate.cuda
     code = query.knowledge.ecosystem.architectures(query.name, item.release) if is_own(item) else ()
@@ -239,7 +239,7 @@ def _lacking(item: IndexedFile, query: _Asked) -> TargetGpu | None:
     )
 
 
-def _no_code(item: IndexedFile, query: _Asked) -> CompanionFailure:
+def _no_code(item: IndexedFile, query: _Query) -> CompanionFailure:
     gpu = _lacking(item, query) or query.target.gpus[0]
     code = query.knowledge.ecosystem.architectures(query.name, item.release)
     detail = tr(
@@ -252,7 +252,7 @@ def _no_code(item: IndexedFile, query: _Asked) -> CompanionFailure:
     return _failure(query, "code", detail, gpu=gpu.label)
 
 
-def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -> CompanionFailure:
+def _no_wheel(query: _Query, wheels: WheelSet, available: AvailableCompanions) -> CompanionFailure:
     down = available.down.get(query.name)
     if down is not None and down.source.name == wheels.name:
         problem = down.problem or ""
@@ -267,7 +267,7 @@ def _no_wheel(query: _Asked, wheels: WheelSet, available: AvailableCompanions) -
     return _failure(query, "wheel", tr("no wheel of {project} is known for {build}", **facts))
 
 
-def _failure(query: _Asked, kind: str, detail: str, **facts: str) -> CompanionFailure:
+def _failure(query: _Query, kind: str, detail: str, **facts: str) -> CompanionFailure:
     failure = companion_failure(query.name, query.candidate, kind, detail, **facts)
     return replace(failure, source=_source(query.project))
 
