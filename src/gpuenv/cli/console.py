@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuenv.cli import output
@@ -74,6 +75,23 @@ class Console:
         """Print what a verification found."""
         if self.is_chatty:
             output.print_data("\n".join(lines))
+
+    def write_result(
+        self, command: str, data: Any, text: str, file: Path | None, warnings: tuple[PlanWarning, ...]
+    ) -> int:
+        """Write a text to a file, else to stdout; with --json print the data instead."""
+        if file is not None:
+            from gpuenv.files.write_output import write_file  # noqa: PLC0415 - few commands write
+
+            write_file(file, text)
+        if self.as_json:
+            return self.print_json(command, data, warnings)
+        self.warn(warnings)
+        if file is None:
+            output.print_file(text)
+        else:
+            self.note(tr("wrote {file}", file=file))
+        return 0
 
     def print_created(
         self, command: str, environment: EnvironmentPaths, data: dict[str, Any], proof: VerifyResult | None

@@ -219,6 +219,11 @@ def confirm(question: str, data: dict[str, Any] | None = None) -> None:
         raise Declined
 
 
+def bad_usage(problem: str, fix: str, command: str | None = None) -> UsageError:
+    """Return the error of options or arguments that cannot be used so."""
+    return UsageError(problem, code="usage", fixes=(Fix(fix, command),))
+
+
 def with_outcome(error: VerificationFailed, outcome: str, data: dict[str, Any]) -> VerificationFailed:
     """Return the error of a verification with what became of the environment."""
     message = tr("{problem}; {outcome}", problem=error.message, outcome=outcome)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from packaging.requirements import Requirement
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
 from gpuenv.indexes.urls import is_remote
@@ -76,21 +76,11 @@ def with_origin(error: Unreachable, configured: IndexConfiguration) -> Unreachab
     for index in sorted(filter(None, own), key=lambda source: len(source.url), reverse=True):
         plain = without_userinfo(index.url).rstrip("/")
         if is_remote(plain) and re.search(rf"{re.escape(plain)}(?![\w.-])", words):
-            return Unreachable(
-                tr(
-                    "{index} could not be read: uv stops where one of the indexes does not answer",
-                    index=redact_credentials(plain),
-                ),
-                code=error.code,
-                because=(
-                    *(Because(reason.text, index.origin) for reason in error.because[:1]),
-                    *error.because[1:],
-                ),
-                fixes=(
-                    Fix(tr("try again when it responds")),
-                    Fix(tr("if it is not needed, remove it from {origin}", origin=index.origin)),
-                ),
-            )
+            text = N_("{index} could not be read: uv stops where one of the indexes does not answer")
+            first = (Because(reason.text, index.origin) for reason in error.because[:1])
+            because = (*first, *error.because[1:])
+            message = tr(text, index=redact_credentials(plain))
+            return Unreachable(message, code=error.code, because=because, fixes=_fixes(index))
     return error
 
 
@@ -105,8 +95,10 @@ def _unread(index: IndexSource, page: Listing, names: str) -> Unreachable:
         ),
         code="index-unread",
         because=(Because(problem, index.origin),),
-        fixes=(
-            Fix(tr("try again when it responds")),
-            Fix(tr("if it is not needed, remove it from {origin}", origin=index.origin)),
-        ),
+        fixes=_fixes(index),
     )
+
+
+def _fixes(index: IndexSource) -> tuple[Fix, ...]:
+    removal = tr("if it is not needed, remove it from {origin}", origin=index.origin)
+    return (Fix(tr("try again when it responds")), Fix(removal))

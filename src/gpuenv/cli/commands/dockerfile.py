@@ -8,8 +8,7 @@ from pathlib import Path
 from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import print_file
-from gpuenv.files.write_output import refuse_foreign_file, write_file
+from gpuenv.files.write_output import refuse_foreign_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.images.recipe import plan_image, write_ignore_file
@@ -21,16 +20,9 @@ def dockerfile(wanted: PlanArguments, base: str, output: Path | None, console: C
         refuse_foreign_file(output)
     with console.working(tr("reading indexes")):
         decided, text = plan_image(options_of(wanted, ("gpuenv", "dockerfile")), base, os.environ)
-    written: tuple[Path | None, ...] = ()
-    if output is not None:
-        write_file(output, text)
-        written = (output, write_ignore_file(output))
-    if console.as_json:
-        data = {**render_plan_data(decided), "dockerfile": text}
-        return console.print_json("dockerfile", data, decided.warnings)
-    console.warn(decided.warnings)
-    for path in filter(None, written):
-        console.note(tr("wrote {file}", file=path))
-    if output is None:
-        print_file(text)
-    return 0
+    data = {**render_plan_data(decided), "dockerfile": text}
+    status = console.write_result("dockerfile", data, text, output, decided.warnings)
+    ignored = write_ignore_file(output) if output else None
+    if ignored and not console.as_json:
+        console.note(tr("wrote {file}", file=ignored))
+    return status

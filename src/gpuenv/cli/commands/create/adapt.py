@@ -9,12 +9,12 @@ from typing import Any
 from gpuenv.adapt.adapt import adapt
 from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.render import render_adaptation_data
-from gpuenv.cli.commands.create.create import Planning, create_as_asked
+from gpuenv.cli.commands.create.create import Planning, create_from_options
 from gpuenv.cli.commands.plan.adapt import show_adaptation, to_adapt, write_adapted
 from gpuenv.cli.commands.plan.options import AdaptArguments, CreateArguments, PlanArguments
 from gpuenv.cli.console import Console
+from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import Plan
 from gpuenv.operations.create import check_name
 from gpuenv.planning.conda.choose import choose_manager
@@ -47,7 +47,7 @@ def create_adapted(
     def more() -> dict[str, Any]:
         return {"adapted": render_adaptation_data(adaptations[-1])}
 
-    status = create_as_asked(name, options, chosen, console, Planning(make, show, more))
+    status = create_from_options(name, options, chosen, console, Planning(make, show, more))
     if arguments.write and not chosen.dry_run:
         write_adapted(adaptations[-1], console)
     return status
@@ -58,8 +58,5 @@ def _check_alone(lab: Path | None, chosen: CreateArguments) -> None:
     given = (("--from", lab), ("--from-lock", chosen.from_lock))
     other = next((option for option, value in given if value is not None), None)
     if other is not None:
-        raise UsageError(
-            tr("--adapt and {option} are mutually exclusive: both define what to install", option=other),
-            code="usage",
-            fixes=(Fix(tr("omit one of the two")),),
-        )
+        problem = tr("--adapt and {option} are mutually exclusive: both define what to install", option=other)
+        raise bad_usage(problem, tr("omit one of the two"))

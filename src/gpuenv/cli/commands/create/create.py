@@ -13,7 +13,7 @@ from gpuenv.changes.pip_hashes import with_files_held
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import confirm, print_data, with_outcome
+from gpuenv.cli.output import bad_usage, confirm, print_data, with_outcome
 from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment
@@ -21,7 +21,7 @@ from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
-from gpuenv.model.errors import Fix, InstallFailed, UsageError, VerificationFailed
+from gpuenv.model.errors import InstallFailed, VerificationFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations import create as creating
@@ -54,21 +54,17 @@ def create(name: str, wanted: PlanArguments, chosen: CreateArguments, console: C
         from gpuenv.fleet.plan import check_one_group  # noqa: PLC0415 - for many machines alone
 
         check_one_group(options, os.environ)
-    return create_as_asked(name, options, chosen, console)
+    return create_from_options(name, options, chosen, console)
 
 
 def given(name: str | None) -> str:
     """Return the name; raise UsageError where there is none."""
     if name is None:
-        raise UsageError(
-            tr("no NAME was given"),
-            code="usage",
-            fixes=(Fix(tr("specify it"), "gpuenv create NAME"),),
-        )
+        raise bad_usage(tr("no NAME was given"), tr("specify it"), "gpuenv create NAME")
     return name
 
 
-def create_as_asked(
+def create_from_options(
     name: str,
     options: PlanOptions,
     chosen: CreateArguments,
@@ -112,7 +108,7 @@ def create_as_asked(
 
 
 def is_resumed(name: str, options: PlanOptions, chosen: CreateArguments) -> bool:
-    """Whether `create_as_asked` would only verify an environment that an interrupted one installed."""
+    """Whether `create_from_options` would only verify an environment that an interrupted one installed."""
     return _unproven(name, replace(options, made_here=True), chosen) is not None
 
 
@@ -128,20 +124,16 @@ def _offer(
 ) -> None:
     """Show a plan and ask whether it may be carried out."""
     if not (console.as_json or (console.quiet and chosen.yes)):
-        _show(plan, console, planning)
+        if planning.show is not None:
+            planning.show(plan)
+        else:
+            console.warn(plan.warnings)
+            print_data(render_text(plan, verbose=console.verbose))
     if not chosen.dry_run:
         check_disk(plan, os.environ, environment.path)
     if not (chosen.yes or chosen.dry_run):
         data = render_plan_data(plan) | planning.more()
         confirm(tr("create {path}?", path=environment.path), data)
-
-
-def _show(plan: Plan, console: Console, planning: Planning) -> None:
-    if planning.show is not None:
-        planning.show(plan)
-        return
-    console.warn(plan.warnings)
-    print_data(render_text(plan, verbose=console.verbose))
 
 
 def _carry_out(

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpuenv.bootstrap.lab import Lab, lock_of, read_lab, with_lab
-from gpuenv.cli.commands.create.create import create_as_asked, is_resumed
+from gpuenv.cli.commands.create.create import create_from_options, is_resumed
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import note
+from gpuenv.cli.output import bad_usage, note
 from gpuenv.environments.listing import find_environment
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Fix, UsageError
 from gpuenv.planning.options import PlanOptions
 
 
@@ -23,32 +22,27 @@ def create_lab(
 ) -> int:
     """Make one environment of a lab's file, or all that are not there (or not verified) yet, one by one."""
     if chosen.from_lock is not None:
-        raise UsageError(
-            tr("--from and --from-lock are mutually exclusive: both define what to install"),
-            code="usage",
-            fixes=(Fix(tr("omit one of the two")),),
-        )
+        problem = tr("--from and --from-lock are mutually exclusive: both define what to install")
+        raise bad_usage(problem, tr("omit one of the two"))
     lab = read_lab(path)
     os.environ.update(lab.variables({}))
     if name is not None:
-        options, verified = _asked(lab, name, wanted, chosen)
-        return create_as_asked(name, options, verified, console)
+        options, verified = _options_of(lab, name, wanted, chosen)
+        return create_from_options(name, options, verified, console)
     if console.as_json:
-        raise UsageError(
-            tr("--json works with a single environment of {file}", file=path),
-            code="usage",
-            fixes=(Fix(tr("name one of {names}", names=", ".join(f"`{entry}`" for entry in lab.names))),),
-        )
+        names = ", ".join(f"`{entry}`" for entry in lab.names)
+        problem = tr("--json works with a single environment of {file}", file=path)
+        raise bad_usage(problem, tr("name one of {names}", names=names))
     for item in lab.names:
-        options, verified = _asked(lab, item, wanted, chosen)
+        options, verified = _options_of(lab, item, wanted, chosen)
         if chosen.force or find_environment(item, os.environ) is None or is_resumed(item, options, verified):
-            create_as_asked(item, options, verified, console)
+            create_from_options(item, options, verified, console)
         else:
             note(tr("`{name}` already exists", name=item))
     return 0
 
 
-def _asked(
+def _options_of(
     lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments
 ) -> tuple[PlanOptions, CreateArguments]:
     """Return what the file and the command line ask of an environment."""

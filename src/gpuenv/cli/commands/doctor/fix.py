@@ -26,7 +26,6 @@ from gpuenv.doctor.repair import (
     with_files_checked,
 )
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import VerificationFailed
 from gpuenv.planning.detect import detect
 from gpuenv.planning.options import PlanOptions
@@ -48,7 +47,13 @@ def repair(
         planned = plan_repair(examined, sources, os.environ)
     if not console.as_json:
         print_warnings(planned.plan.warnings)
-        print_data("\n".join(line for change in planned.changes for line in _lines(change)))
+        signed = (
+            (sign, change.name, version)
+            for change in planned.changes
+            for sign, version in (("-", change.before), ("+", change.after))
+            if version
+        )
+        print_data("\n".join(map(" ".join, signed)))
     if not arguments.yes:
         confirm(tr("change {environment}?", environment=examined.located.label))
     log = begin_log(examined, os.environ)
@@ -56,12 +61,6 @@ def repair(
         planned = with_files_checked(planned, examined, sources, os.environ, watcher, log)
     done = _apply(examined, planned, options, console)
     return _outcome(examined, planned, done, console)
-
-
-def _lines(change: PackageChange) -> tuple[str, ...]:
-    gone = f"- {change.name} {change.before}" if change.before else ""
-    come = f"+ {change.name} {change.after}" if change.after else ""
-    return tuple(line for line in (gone, come) if line)
 
 
 def _apply(

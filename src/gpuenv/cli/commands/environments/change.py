@@ -21,13 +21,13 @@ from gpuenv.changes.uninstall import plan_uninstall
 from gpuenv.changes.update import plan_update
 from gpuenv.cli.commands.environments.options import ChangeArguments
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import confirm, print_data, print_warnings, with_outcome, without_passwords
+from gpuenv.cli.output import bad_usage, confirm, print_data, print_warnings, with_outcome, without_passwords
 from gpuenv.cli.progress import fetching
 from gpuenv.environments.folders.preconditions import check_change
 from gpuenv.environments.run_steps import new_log
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import load_mirrors
-from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
+from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, fetch_stack, not_fetched
 from gpuenv.operations.verify import VerifyResult, verify_created
@@ -45,11 +45,8 @@ def install(
     read, warnings = with_files_read(PlanOptions(requirements=tuple(words), requirement_files=tuple(files)))
     new = parse_named(read.requirements)
     if not new:
-        raise UsageError(
-            tr("no packages to install were given"),
-            code="usage",
-            fixes=(Fix(tr("specify it"), f"gpuenv install {shlex.quote(name)} REQ"),),
-        )
+        command = f"gpuenv install {shlex.quote(name)} REQ"
+        raise bad_usage(tr("no packages to install were given"), tr("specify it"), command)
     opened = _opened(name, arguments)
     options = _options(arguments)
     with console.working(tr("reading indexes")):

@@ -10,8 +10,7 @@ from gpuenv.changes.open_environment import ChangeOptions, Opened, open_environm
 from gpuenv.cli.choices import FormatName, ManagerName
 from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import envelope, json_text, print_data
-from gpuenv.files.write_output import write_file
+from gpuenv.cli.output import envelope, json_text
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import tr
@@ -44,15 +43,7 @@ def export(
         from gpuenv.cli.commands.plan.single import keep_by_hand  # noqa: PLC0415 - only where a file is written
 
         keep_by_hand(output, chosen)
-        write_file(output, text)
-    if console.as_json:
-        return console.print_json("export", render_plan_data(plan), plan.warnings)
-    console.warn(plan.warnings)
-    if output is None:
-        print_data(text)
-    else:
-        console.note(tr("wrote {file}", file=output))
-    return 0
+    return console.write_result("export", render_plan_data(plan), text, output, plan.warnings)
 
 
 def _rendered(

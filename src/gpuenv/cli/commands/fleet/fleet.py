@@ -217,14 +217,9 @@ class _Session:
             note(tr("saved the machines in {folder} ({count})", count=len(files), folder=folder))
         if self.report is not None and self.report.is_file():
             note(tr("wrote {file}", file=self.report))
-        note(_summary(run))
-
-
-def _summary(run: FleetRun) -> str:
-    counts = counts_in_words(run)
-    if run.command == "create" and not run.check and not run.changed:
-        return tr("{counts}: nothing was changed", counts=counts)
-    return counts
+        unchanged = run.command == "create" and not run.check and not run.changed
+        counts = counts_in_words(run)
+        note(tr("{counts}: nothing was changed", counts=counts) if unchanged else counts)
 
 
 def _print_plan(run: FleetRun, console: Console) -> None:

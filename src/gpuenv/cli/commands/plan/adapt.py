@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +17,11 @@ from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import envelope, json_text, print_data, print_file, print_json
+from gpuenv.cli.output import bad_usage, envelope, json_text, print_data, print_file, print_json
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.model.errors import Fix, UsageError
 from gpuenv.planning.options import PlanOptions
 
 _FORMATS = ("text", "json")
@@ -34,7 +33,7 @@ def plan_adapted(
 ) -> int:
     """Plan, print the plan and the changes, and write the patch or the files."""
     if format_name not in _FORMATS:
-        raise _usage(
+        raise bad_usage(
             tr("--adapt requires --format text or json"),
             tr("write the changes with --write, then plan the changed files in that format"),
         )
@@ -64,7 +63,7 @@ def to_adapt(
 ) -> tuple[AdaptOptions, PlanOptions]:
     """Return what is to be adapted, and the options of the plan without it; raise UsageError."""
     if wanted.machine_folder is not None:
-        raise _usage(
+        raise bad_usage(
             tr("--adapt plans for one kind of environment and cannot be used with --machines"),
             tr("name its machines with --machine FILE"),
         )
@@ -84,15 +83,11 @@ def _path(word: str) -> Path:
     except (OSError, ValueError):  # too long a name, a null byte
         exists = False
     if not exists:
-        raise _usage(
+        raise bad_usage(
             tr("`{word}` is not an existing file or directory", word=word),
             tr("--adapt requires the project: give a file or a directory; its requirements are used"),
         )
     return Path(word)
-
-
-def _usage(problem: str, fix: str) -> UsageError:
-    return UsageError(problem, code="usage", fixes=(Fix(fix),))
 
 
 @contextmanager
@@ -115,11 +110,8 @@ def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: boo
         print_data(render_changes(adaptation, verbose=console.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:
-        print_file(patch, _coloured if _draws(os.environ) else None)
-
-
-def _draws(environ: Mapping[str, str]) -> bool:
-    return not (environ.get("NO_COLOR") or environ.get("TERM") == "dumb" or os.name == "nt")
+        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or os.name == "nt"
+        print_file(patch, None if plain else _coloured)
 
 
 def _coloured(patch: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
 from gpuenv.cli.console import Console
@@ -52,41 +53,29 @@ def plan_groups(options: PlanOptions, format_name: str, output: Path | None, con
 def _print_groups(
     fleet: FleetPlan, format_name: str, options: PlanOptions, output: Path | None, console: Console
 ) -> int:
-    error = _unserved(fleet) if fleet.unserved else None
-    facts = error_data(error) if error else None
-    document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=facts)
+    facts: dict[str, Any] = {"count": len(fleet.unserved), "all": len(fleet.machines)}
+    text = tr("{count} of {all} machines are not supported", **facts)
+    error = Unsatisfiable(text, code="machines-not-served") if fleet.unserved else None
+    reported = error_data(error) if error else None
+    document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=reported)
     if format_name in ("text", "json"):
-        text = _as_text(fleet, console) if format_name == "text" else json_text(document)
+        groups = render_groups(fleet, verbose=console.verbose)
+        table = printable(f"{render_table(table_rows(fleet), COLUMNS)}\n\n{groups}")
+        text = table if format_name == "text" else json_text(document)
         written = _written(output, text)
     else:
         text, written = _in_format(fleet, format_name, options, output, console)
     if console.as_json:
         print_json(document)
     else:
-        _print_text(fleet, text, written, console)
+        console.warn(fleet.warnings)
+        if not written and text:
+            print_file(text)
+        for path in written:
+            console.note(tr("wrote {file}", file=path))
         if error:
             print_error(error, verbose=console.verbose)
     return error.exit_code if error else 0
-
-
-def _print_text(fleet: FleetPlan, text: str, written: tuple[Path, ...], console: Console) -> None:
-    console.warn(fleet.warnings)
-    if not written and text:
-        print_file(text)
-    for path in written:
-        console.note(tr("wrote {file}", file=path))
-
-
-def _as_text(fleet: FleetPlan, console: Console) -> str:
-    table = render_table(table_rows(fleet), COLUMNS)
-    return printable(f"{table}\n\n{render_groups(fleet, verbose=console.verbose)}")
-
-
-def _unserved(fleet: FleetPlan) -> Unsatisfiable:
-    facts = {"count": len(fleet.unserved), "all": len(fleet.machines)}
-    return Unsatisfiable(
-        tr("{count} of {all} machines are not supported", **facts), code="machines-not-served"
-    )
 
 
 def _written(output: Path | None, text: str) -> tuple[Path, ...]:

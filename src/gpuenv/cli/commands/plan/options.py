@@ -9,6 +9,8 @@ from typing import Annotated
 from gpuenv.cli import options as o
 from gpuenv.cli.choices import ChannelName, ManagerName, PlatformName
 from gpuenv.cli.declaration import option
+from gpuenv.cli.output import bad_usage
+from gpuenv.i18n.messages import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +166,4 @@ def check_without_adapt(arguments: AdaptArguments) -> None:
     options = (("--write", arguments.write), ("--exclude-newer", arguments.exclude_newer))
     given = next((name for name, value in options if value), None)
     if given is not None:
-        from gpuenv.i18n.messages import tr  # noqa: PLC0415
-        from gpuenv.model.errors import Fix, UsageError  # noqa: PLC0415 - only where it goes wrong
-
-        raise UsageError(
-            tr("{option} requires --adapt", option=given),
-            code="usage",
-            fixes=(Fix(tr("add --adapt, or omit this option")),),
-        )
+        raise bad_usage(tr("{option} requires --adapt", option=given), tr("add --adapt, or omit this option"))

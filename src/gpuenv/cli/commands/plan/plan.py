@@ -11,9 +11,9 @@ from typing import Any
 from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 from gpuenv.cli.commands.plan.single import plan_once
 from gpuenv.cli.console import Console
+from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import MANAGERS
-from gpuenv.model.errors import Fix, UsageError
 from gpuenv.planning.conda.choose import choose_conda_manager
 from gpuenv.planning.options import PlanOptions
 
@@ -75,9 +75,6 @@ def _for_format(format_name: str, options: PlanOptions) -> PlanOptions:
     if format_name not in MANAGERS:
         return options
     if options.manager not in ("auto", format_name):
-        raise UsageError(
-            tr("--format {format} requires --manager {format}", format=format_name),
-            code="usage",
-            fixes=(Fix(tr("omit one of the two")),),
-        )
+        problem = tr("--format {format} requires --manager {format}", format=format_name)
+        raise bad_usage(problem, tr("omit one of the two"))
     return replace(options, manager=format_name)

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import envelope, json_text, print_file, print_json
-from gpuenv.files.write_output import refuse_foreign_file, write_file
+from gpuenv.cli.output import envelope, json_text
+from gpuenv.files.write_output import refuse_foreign_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import tr
@@ -37,17 +37,7 @@ def keep_by_hand(output: Path | None, format_name: str) -> None:
 
 def print_plan(decided: Plan, text: str, output: Path | None, console: Console) -> int:
     """Write one plan to a file or stdout."""
-    if output is not None:
-        write_file(output, text)
-    if console.as_json:
-        print_json(_envelope(decided))
-        return 0
-    console.warn(decided.warnings)
-    if output is None:
-        print_file(text)
-    else:
-        console.note(tr("wrote {file}", file=output))
-    return 0
+    return console.write_result("plan", render_plan_data(decided), text, output, decided.warnings)
 
 
 def decide_text(
@@ -60,7 +50,8 @@ def decide_text(
         return decide_image(options, format_name)
     decided = decided or make_plan(options, os.environ, target=DEFAULT_TARGET)
     if format_name == "json":
-        return decided, json_text(_envelope(decided))
+        document = envelope("plan", render_plan_data(decided), warnings=decided.warnings)
+        return decided, json_text(document)
     if format_name == "text":
         return decided, printable(render_text(decided, verbose=console.verbose))
     from gpuenv.cli.commands.plan.files import render_file  # noqa: PLC0415 - files of many tools are much
@@ -71,7 +62,3 @@ def decide_text(
 
     with display(quiet=console.quiet) as shown:
         return render_file(decided, format_name, options, HashBars(shown))
-
-
-def _envelope(decided: Plan) -> dict[str, object]:
-    return envelope("plan", render_plan_data(decided), warnings=decided.warnings)
