@@ -17,7 +17,7 @@ from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.mirror import Mirror
 from gpuenv.model.variant import Variant
 from gpuenv.planning.mirrors.choose import Chosen, choose
-from gpuenv.planning.mirrors.sources import Circumstances
+from gpuenv.planning.mirrors.sources import SourceContext
 
 
 def mirror(name: str, **fields: Any) -> Mirror:
@@ -46,13 +46,13 @@ MIRRORS = (
     mirror("douban", status="retired"),
 )
 NOTHING = IndexConfiguration(None, (), ())
-AROUND = Circumstances(
+AROUND = SourceContext(
     Mirrors(MIRRORS, frozenset(), Path("config.toml")), NOTHING, (Variant("cu126"), Variant("cu118")), {}
 )
 
 
-def configured(*urls: str, no_index: bool = False) -> Circumstances:
-    """Circumstances in which pip's configuration names an index, and extra ones."""
+def configured(*urls: str, no_index: bool = False) -> SourceContext:
+    """A SourceContext in which pip's configuration names an index, and extra ones."""
     first, *others = (IndexSource("pypi", url, "pip.conf") for url in urls)
     return replace(AROUND, configuration=IndexConfiguration(first, tuple(others), (), no_index))
 
@@ -238,7 +238,7 @@ def test_auto_keeps_the_usual_and_has_living_mirrors_to_turn_to(word: str) -> No
     ],
 )
 def test_mirrors_stand_in_by_themselves_only_where_all_that_is_configured_is_public(
-    around: Circumstances, expected: bool
+    around: SourceContext, expected: bool
 ) -> None:
     chosen = choose((), around, by_itself=True)
     assert bool(chosen.later) is chosen.unasked is expected

@@ -58,7 +58,7 @@ def render_pixi_of_conda(plan: Plan) -> str:
     """
     glibcs = (machine.system.libc_version for machine in plan.machines if machine.system.libc == "glibc")
     older = (glibc for text in glibcs if text and (glibc := _release(text)) < _GLIBC)
-    wheels = _asked(plan)
+    wheels = _pypi_requirements(plan)
     options = _options(plan.sources, {}) if wheels else {}
     system = _system(plan.conda.cuda if plan.conda else None, min(older, default=None))
     return _render(plan, system, conda_dependencies(plan), wheels, options)
@@ -164,7 +164,7 @@ def _options(sources: Sources, places: dict[str, FileOrigin]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value}
 
 
-def _asked(plan: Plan) -> dict[str, Any]:
+def _pypi_requirements(plan: Plan) -> dict[str, Any]:
     """Return what is asked of PyPI beside conda's torch, which pixi knows for PyPI's torch as well."""
     there = marker_environment(platform_of(plan.machines[0]), f"{plan.python.rstrip('t')}.0")
     requested: dict[str, Any] = {}
@@ -175,7 +175,7 @@ def _asked(plan: Plan) -> dict[str, Any]:
             continue
         name = canonicalize_name(requirement.name)
         requested[name] = _joined(requested.get(name, {}), requirement)
-    return {name: _short(fields) for name, fields in requested.items()}
+    return {name: _shortest(fields) for name, fields in requested.items()}
 
 
 def _joined(fields: dict[str, Any], wanted: Requirement) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _joined(fields: dict[str, Any], wanted: Requirement) -> dict[str, Any]:
     return {name: value for name, value in joined.items() if value}
 
 
-def _short(fields: dict[str, Any]) -> str | dict[str, Any]:
+def _shortest(fields: dict[str, Any]) -> str | dict[str, Any]:
     if "url" in fields:
         return {name: value for name, value in fields.items() if name != "version"}
     version = fields.get("version", "*")
@@ -212,7 +212,7 @@ def conda_dependencies(plan: Plan) -> Pinned:
     }
     joined: dict[str, MatchSpec] = {}
     for spec in map(_parsed, plan.conda.specs):
-        joined[spec.name] = _both(joined[spec.name], spec) if spec.name in joined else spec
+        joined[spec.name] = _intersection(joined[spec.name], spec) if spec.name in joined else spec
     return {name: _written(spec, homes.get(name)) for name, spec in joined.items()}
 
 
@@ -223,16 +223,16 @@ def _parsed(text: str) -> MatchSpec:
         raise _unwritable(text) from error
 
 
-def _both(spec: MatchSpec, other: MatchSpec) -> MatchSpec:
+def _intersection(spec: MatchSpec, other: MatchSpec) -> MatchSpec:
     """Return what asks for both: `>=1.9` and `<2` is `>=1.9,<2`."""
-    builds, channels = _told(spec.build, other.build), _told(spec.channel, other.channel)
-    versions = _told(_version(spec), _version(other))
+    builds, channels = _stated(spec.build, other.build), _stated(spec.channel, other.channel)
+    versions = _stated(_version(spec), _version(other))
     if len(builds) > 1 or len(channels) > 1 or (len(versions) > 1 and "|" in "".join(versions)):
         raise _unwritable(spec.name)
     return MatchSpec(spec.name, ",".join(versions), "".join(builds), next(iter(channels), None))
 
 
-def _told(*fields: str | None) -> tuple[str, ...]:
+def _stated(*fields: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(field for field in fields if field and field != "*"))
 
 

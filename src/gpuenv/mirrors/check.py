@@ -40,7 +40,7 @@ from gpuenv.model.index import IndexSource
 from gpuenv.model.mirror import Mirror, PypiPart, TorchPart
 from gpuenv.model.variant import Variant
 from gpuenv.planning.mirrors.choose import named_source
-from gpuenv.planning.mirrors.sources import Circumstances, pypi_source, torch_sources
+from gpuenv.planning.mirrors.sources import SourceContext, pypi_source, torch_sources
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.secrets.url_credentials import redact_credentials
 
@@ -134,8 +134,8 @@ def _measured(
     follow: Follow,
 ) -> dict[str, MirrorStatus]:
     configuration, _ = choose_sources((), environ)
-    around = Circumstances(everything, configuration, wanted.variants, environ)
-    probes = [_probe(mirror, wanted, around) for mirror in mirrors]
+    context = SourceContext(everything, configuration, wanted.variants, environ)
+    probes = [_probe(mirror, wanted, context) for mirror in mirrors]
     readings: dict[int, ProbeResult] = {}
     limits = replace(limits_of(environ), connect_s=_CONNECT_S, whole_s=_PACE.whole_s)
     with HttpClient(environ, access=configuration.access, limits=limits, fresh=True) as client:
@@ -152,17 +152,17 @@ def _measured(
     return {status.name: replace(status, measured_at=now) for status in redacted}
 
 
-def _probe(mirror: Mirror, wanted: WantedFiles, around: Circumstances) -> Probe:
+def _probe(mirror: Mirror, wanted: WantedFiles, context: SourceContext) -> Probe:
     """Torch's pages in the folder of the newest release, those of all the files in the others."""
     origin = tr("mirror {name}", name=mirror.name)
     targets = tuple(chain.from_iterable(wanted.groups))
     projects = tuple(dict.fromkeys((_TORCH, *(target.project for target in targets))))
     own = {target.variant for target in targets}
     pages: list[tuple[IndexSource, tuple[NormalizedName, ...]]] = []
-    for number, source in enumerate(torch_sources(mirror, around, origin)):
+    for number, source in enumerate(torch_sources(mirror, context, origin)):
         needed = number >= len(wanted.variants) or wanted.variants[number] in own
         pages += _pages(source, mirror, projects if needed else (_TORCH,))
-    pypi = pypi_source(mirror, around, origin)
+    pypi = pypi_source(mirror, context, origin)
     if pypi is not None:
         pages += _pages(pypi, mirror, projects)
     return Probe(tuple(pages), partial(file_to_read, wanted))

@@ -33,7 +33,7 @@ from gpuenv.model.plan import (
     StackFile,
 )
 from gpuenv.planning.hashes import keep_hashes
-from gpuenv.planning.mirrors.labels import is_mirror, label_of
+from gpuenv.planning.mirrors.sources import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.steps import with_steps
 from gpuenv.process.surroundings import writable_cache
@@ -120,7 +120,7 @@ def fetch_stack(
     except OSError as error:
         raise os_error_told(store.root, error) from error
     store.prune()
-    return Provided(_told(plan, fetched, mirrors), _local(plan, fetched, environ, target))
+    return Provided(_with_sources(plan, fetched, mirrors), _local(plan, fetched, environ, target))
 
 
 def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
@@ -213,7 +213,7 @@ def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
     )
 
 
-def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
+def _with_sources(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
     """Return the plan with the places that the files really came from."""
     by_name = {item.file.filename: item for item in fetched}
     warnings = tuple(
@@ -221,7 +221,7 @@ def _told(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) -> Plan:
         for item in fetched
         for missed in item.missed
     )
-    packages = tuple(_had(item, by_name.get(item.filename or "")) for item in plan.packages)
+    packages = tuple(_fetched_package(item, by_name.get(item.filename or "")) for item in plan.packages)
     return replace(plan, packages=packages, warnings=(*plan.warnings, *warnings))
 
 
@@ -230,7 +230,7 @@ def _passed_over(fetched: Fetched, missed: Missed, mirrors: Mirrors) -> str:
     return tr("{fault}; using {mirror} instead", fault=fault, mirror=label_of(fetched.place.index, mirrors))
 
 
-def _had(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
+def _fetched_package(package: PlannedPackage, fetched: Fetched | None) -> PlannedPackage:
     if fetched is None:
         return package
     location = fetched.place

@@ -13,7 +13,7 @@ from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Unreachable
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.operations.fetch_stack import StackNotFetchedError, not_fetched
 from gpuenv.planning.make_plan import make_plan
-from gpuenv.planning.mirrors.labels import is_mirror, label_of
+from gpuenv.planning.mirrors.sources import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.signatures.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
 

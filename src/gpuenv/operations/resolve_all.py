@@ -21,7 +21,7 @@ from gpuenv.model.plan import Plan
 from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
 from gpuenv.planning.download_size import load_dependencies
 from gpuenv.planning.machines import is_here
-from gpuenv.planning.mirrors.labels import is_mirror
+from gpuenv.planning.mirrors.sources import is_mirror
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of

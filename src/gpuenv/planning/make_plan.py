@@ -32,7 +32,7 @@ from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.planning.redact import without_passwords
-from gpuenv.planning.requirements import Gathered, gather_requirements, original_request
+from gpuenv.planning.requirements import GatheredRequirements, gather_requirements, original_request
 from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
 from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.planning.warnings import (
@@ -148,7 +148,7 @@ def plan_of(
     question = with_numpy(question, best, configuration, wanted.options, environ)
     official = wanted.mirrors.find("official").torch
     question = replace(question, cpu_index=f"{official.address}/cpu" if official else None)
-    plan = _decided(question, decision, listed, wanted.options, environ)
+    plan = _with_first_index(question, decision, listed, wanted.options, environ)
     return completed(plan, question, decision, listed, wanted, environ, target=target)
 
 
@@ -163,7 +163,9 @@ def completed(
     target: str,
 ) -> Plan:
     """Return a plan of wheels with its warnings and steps."""
-    plan = _warned(with_mirror_notes(plan, question, decision, listed), listed, wanted.options, environ)
+    plan = _with_index_warnings(
+        with_mirror_notes(plan, question, decision, listed), listed, wanted.options, environ
+    )
     plan = with_shadow_warnings(plan, environ, offline=wanted.options.offline)
     if wanted.request.manager in CONDA_MANAGERS:
         plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
@@ -213,7 +215,7 @@ def in_conda(plan: Plan, wanted: PlanRequest) -> Plan:
     return replace(plan, conda=part, warnings=warnings)
 
 
-def _request(options: PlanOptions, gathered: Gathered, manager: str) -> Request:
+def _request(options: PlanOptions, gathered: GatheredRequirements, manager: str) -> Request:
     return Request(
         requirements=gathered.requirements,
         python=parse_python(options.python) if options.python else None,
@@ -228,7 +230,7 @@ def _request(options: PlanOptions, gathered: Gathered, manager: str) -> Request:
     )
 
 
-def _decided(
+def _with_first_index(
     question: ResolutionInput,
     decision: Decision,
     listed: PlanListings,
@@ -243,14 +245,16 @@ def _decided(
     known = load_mirrors(environ).all
     unread = None if options.offline else unread_private(question.request.to_resolve, listed, known)
     try:
-        return _jointly(question, decision, first, options, environ, unread)
+        return _resolve_jointly(question, decision, first, options, environ, unread)
     except Unreachable as error:
         if error is unread:
             raise
         if not others:
             raise with_origin(error, listed.configured) from None
         passed_over = _passed_over(first, error)
-    plan = _decided(question, decision, replace(listed, configurations=tuple(others)), options, environ)
+    plan = _with_first_index(
+        question, decision, replace(listed, configurations=tuple(others)), options, environ
+    )
     return replace(plan, warnings=(*plan.warnings, passed_over))
 
 
@@ -263,7 +267,7 @@ def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanW
     return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
 
 
-def _jointly(
+def _resolve_jointly(
     question: ResolutionInput,
     decision: Decision,
     configuration: IndexConfiguration,
@@ -289,7 +293,9 @@ def _jointly(
         raise
 
 
-def _warned(plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]) -> Plan:
+def _with_index_warnings(
+    plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]
+) -> Plan:
     unread = tuple(
         PlanWarning("configuration-unreadable", text) for text in listed.configurations[0].warnings
     )

@@ -43,7 +43,7 @@ class RequirementsFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredRequirements:
     """All that is requested, with warnings about lines of requirements files that are ignored.
 
     `optional` are projects that nobody requested, and that are added if they are available.
@@ -54,11 +54,11 @@ class Gathered:
     optional: tuple[str, ...] = ()
 
 
-def gather_requirements(options: PlanOptions) -> Gathered:
+def gather_requirements(options: PlanOptions) -> GatheredRequirements:
     """Return all that is requested; raise UsageError for invalid requirements and unreadable files."""
     read, warnings = with_files_read(options)
     optional = () if read.requirements else OPTIONAL
-    return Gathered(parse_requirements(read.requirements), warnings, optional)
+    return GatheredRequirements(parse_requirements(read.requirements), warnings, optional)
 
 
 def with_files_read(options: PlanOptions) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:

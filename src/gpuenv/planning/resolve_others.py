@@ -27,9 +27,9 @@ _STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 
 @dataclass(frozen=True, slots=True)
 class FailedSolution:
-    """A choice with which the other requirements can't be resolved."""
+    """A solution with which the other requirements cannot be resolved."""
 
-    choice: Solution
+    solution: Solution
     outcome: Unresolvable
 
 
@@ -53,10 +53,10 @@ def resolve_jointly(
         outcome = compile_plan(plan_for(solution, ()), ())
         if isinstance(outcome, Resolved):
             built = _built_for_want_of_a_wheel(outcome, has_wheels)
-            plan = _told(plan_for(solution, packages_of(outcome)), outcome, built)
+            plan = _with_warnings(plan_for(solution, packages_of(outcome)), outcome, built)
             if built:
                 search = _WheelSearch(built, plan_for, compile_plan, has_wheels)
-                plan = search.find(solution, solutions) or _warned(plan, built)
+                plan = search.find(solution, solutions) or _with_build_warning(plan, built)
             return _with_failures(plan, failures)
         failures.append(FailedSolution(solution, outcome))
         if not _may_help(failures):
@@ -64,7 +64,7 @@ def resolve_jointly(
     raise _refuse(failures)
 
 
-def _told(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ...]) -> Plan:
+def _with_warnings(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ...]) -> Plan:
     """Return the plan with warnings of what its resolution left out, and of what it built."""
     built = tuple(
         f"{file.name} {file.version}" for file in outcome.files if file.sdist and file not in warned
@@ -124,11 +124,11 @@ class _WheelSearch:
         if not isinstance(outcome, Resolved) or _built_for_want_of_a_wheel(outcome, self.has_wheels):
             return None
         values = tuple(f"{file.name}=={file.version}" for file in outcome.files if file.name in names)
-        plan = _told(self.plan_for(solution, packages_of(outcome)), outcome, ())
+        plan = _with_warnings(self.plan_for(solution, packages_of(outcome)), outcome, ())
         return replace(plan, constraints=(*plan.constraints, *values))
 
 
-def _warned(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
+def _with_build_warning(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
     text = tr(
         "{packages}: no wheel for Python {python}; it is built during installation, which may fail",
         packages=_named(built),
@@ -168,7 +168,7 @@ def _may_help(failures: list[FailedSolution]) -> bool:
 def _is_ruled_out(solution: Solution, failed: FailedSolution) -> bool:
     """Whether a choice would fail as another did: what can't be built fails so with any torch."""
     if failed.outcome.unbuilt is not None:
-        return solution.python.short == failed.choice.python.short
+        return solution.python.short == failed.solution.python.short
     # whether it meets what other packages require of torch, as far as a failure showed
     demands = (_parse(demand.needs) for demand in failed.outcome.demands_on(("torch",)))
     return not all(
@@ -219,7 +219,7 @@ def _with_failures(plan: Plan, failures: list[FailedSolution]) -> Plan:
     rejected = tuple(
         Rejection("torch", str(build.torch), str(build.variant), "request", _reason(failed), "uv pip compile")
         for failed in failures
-        for build in (failed.choice.candidate,)
+        for build in (failed.solution.candidate,)
     )
     return replace(plan, rejected=rejected + plan.rejected)
 
@@ -239,7 +239,7 @@ def _cannot_be_built(failed: FailedSolution) -> str:
     return tr(
         "`{package}` has no wheel for Python {python}, and building it failed",
         package=failed.outcome.unbuilt,
-        python=failed.choice.python.short,
+        python=failed.solution.python.short,
     )
 
 
@@ -261,7 +261,7 @@ def _refuse(failures: list[FailedSolution]) -> Unsatisfiable:
     if failures and failures[-1].outcome.unbuilt is not None:
         return _refuse_unbuilt(failures)
     texts = dict.fromkeys(
-        tr("with torch {torch}: {reason}", torch=failed.choice.candidate.torch, reason=_reason(failed))
+        tr("with torch {torch}: {reason}", torch=failed.solution.candidate.torch, reason=_reason(failed))
         for failed in failures[:3]
     )
     return Unsatisfiable(

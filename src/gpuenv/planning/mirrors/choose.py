@@ -20,7 +20,7 @@ from gpuenv.planning.mirrors.sources import (
     AUTO,
     OFFICIAL,
     VARIANT,
-    Circumstances,
+    SourceContext,
     known_source,
     parts_of,
     pypi_source,
@@ -46,49 +46,49 @@ class Chosen:
     warnings: tuple[PlanWarning, ...] = ()
 
 
-def choose(words: tuple[str, ...], around: Circumstances, *, by_itself: bool = False) -> Chosen:
+def choose(words: tuple[str, ...], context: SourceContext, *, by_itself: bool = False) -> Chosen:
     """Return what to read for the words of --mirror; raise UsageError for one that names nothing.
 
     `by_itself`: without any word, mirrors are used as with `auto`, unless the user's configuration names
     indexes of their own, who may not want others to be contacted.
     """
     words = tuple(AUTO if word.strip().lower() == AUTO else word for word in words)
-    chosen = _named(words, around) if any(word != AUTO for word in words) else _usual(around)
+    chosen = _named(words, context) if any(word != AUTO for word in words) else _usual(context)
     if AUTO in words:
         names = {mirror.name for mirror in chosen.named}
         chosen = replace(
-            chosen, later=tuple(mirror for mirror in _standing_in(around) if mirror.name not in names)
+            chosen, later=tuple(mirror for mirror in _standing_in(context) if mirror.name not in names)
         )
-    elif by_itself and not words and _may_stand_in(around):
-        chosen = replace(chosen, later=_standing_in(around), unasked=True)
-    return _without(chosen, around)
+    elif by_itself and not words and _may_stand_in(context):
+        chosen = replace(chosen, later=_standing_in(context), unasked=True)
+    return _without(chosen, context)
 
 
-def _may_stand_in(around: Circumstances) -> bool:
+def _may_stand_in(context: SourceContext) -> bool:
     """Whether all that is configured is public: nothing, the official indexes, or mirrors that are known."""
-    configured = around.configuration
+    configured = context.configuration
     named = (*((configured.index_url,) if configured.index_url else ()), *configured.extra_index_urls)
-    return not configured.no_index and all(_is_public(source.url, around) for source in named)
+    return not configured.no_index and all(_is_public(source.url, context) for source in named)
 
 
-def _is_public(url: str, around: Circumstances) -> bool:
-    default = default_index(around.environ)
+def _is_public(url: str, context: SourceContext) -> bool:
+    default = default_index(context.environ)
     if default and is_remote(url) and host_of(url) == host_of(default):
         return True
-    mirror = _mirror_of(url, around.mirrors.all)
+    mirror = _mirror_of(url, context.mirrors.all)
     return mirror is not None and mirror.status != "retired" and not mirror.intranet
 
 
-def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
+def _named(words: tuple[str, ...], context: SourceContext) -> Chosen:
     """The torch parts in the order given, then the copies of PyPI: a mirror of PyPI alone serves the rest."""
-    chosen = [_one(word, around) for word in dict.fromkeys(words) if word != AUTO]
-    usual = _usual(around) if AUTO in words else None
+    chosen = [_one(word, context) for word in dict.fromkeys(words) if word != AUTO]
+    usual = _usual(context) if AUTO in words else None
     sources = [source for choice in chosen for source in choice.sources]
     general = [source for choice in chosen for source in choice.general]
     both = {source.name or source.url for source in sources if source.kind != "pypi"}
     general.sort(key=lambda source: (source.name or source.url) in both)
-    rest = (usual or _usual(around)).general if not general or usual else ()
-    extra = () if general else around.configuration.extra_index_urls
+    rest = (usual or _usual(context)).general if not general or usual else ()
+    extra = () if general else context.configuration.extra_index_urls
     torch = [source for source in sources if source not in general]
     official = usual.sources if usual else ()
     return Chosen(
@@ -100,22 +100,22 @@ def _named(words: tuple[str, ...], around: Circumstances) -> Chosen:
     )
 
 
-def _one(word: str, around: Circumstances) -> Chosen:
+def _one(word: str, context: SourceContext) -> Chosen:
     """What one word of --mirror means."""
-    everything = around.mirrors.all
+    everything = context.mirrors.all
     mirror = find_mirror(word, everything)  # a folder of the same name is `./NAME`
     if mirror is not None:
-        return _of_mirror(mirror, around, tr("option {option}", option="--mirror"))
+        return _of_mirror(mirror, context, tr("option {option}", option="--mirror"))
     if is_remote(word) or word.lower().startswith("file:") or os.path.isdir(word):  # noqa: PTH112
-        return _of_address(word, around)
+        return _of_address(word, context)
     raise unknown_mirror(word, everything)
 
 
-def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
+def _of_mirror(mirror: Mirror, context: SourceContext, origin: str) -> Chosen:
     if mirror.status == "retired":
         return Chosen((), (), named=(mirror,), warnings=(_retired(mirror, mirror.name),))
-    general = pypi_source(mirror, around, origin)
-    if general is None and mirror.torch is None and around.conda and mirror.conda:
+    general = pypi_source(mirror, context, origin)
+    if general is None and mirror.torch is None and context.conda and mirror.conda:
         return Chosen((), (), named=(mirror,))
     if general is None and mirror.torch is None:
         raise UsageError(
@@ -123,18 +123,18 @@ def _of_mirror(mirror: Mirror, around: Circumstances, origin: str) -> Chosen:
             code="mirror-without-part",
             fixes=(Fix(tr("see what each carries"), "gpuenv mirrors list"),),
         )
-    sources = parts_of(mirror, around, origin)
+    sources = parts_of(mirror, context, origin)
     return Chosen(sources, (general,) if general else (), named=(mirror,))
 
 
-def _of_address(word: str, around: Circumstances) -> Chosen:
+def _of_address(word: str, context: SourceContext) -> Chosen:
     """An address: put right where it is known to be wrong, and with what is known of its mirror."""
     origin = tr("option {option}", option="--mirror")
-    everything = around.mirrors.all
+    everything = context.mirrors.all
     never = is_bogus(word, everything)
     if never is not None:
         text = tr("`{url}` never had torch wheels: `{mirror}` is used directly", url=word, mirror=never.name)
-        chosen = _of_mirror(never, around, origin)
+        chosen = _of_mirror(never, context, origin)
         return replace(chosen, warnings=(*chosen.warnings, PlanWarning("mirror-address", text)))
     right = correction(word, everything)
     warnings: tuple[PlanWarning, ...] = ()
@@ -151,7 +151,9 @@ def _of_address(word: str, around: Circumstances) -> Chosen:
     source, more = _encrypted(source, mirror)
     root = mirror.torch.address.partition(f"/{VARIANT}")[0] if mirror.torch else None
     if mirror.torch and root == source.url and VARIANT in mirror.torch.address:
-        return Chosen(torch_sources(mirror, around, origin), (), named=(mirror,), warnings=(*warnings, *more))
+        return Chosen(
+            torch_sources(mirror, context, origin), (), named=(mirror,), warnings=(*warnings, *more)
+        )
     return _of_source(known_source(source, mirror), (*warnings, *more), (mirror,))
 
 
@@ -195,27 +197,27 @@ def named_source(location: str, option: str, role: Role) -> IndexSource:
         ) from None
 
 
-def _usual(around: Circumstances) -> Chosen:
+def _usual(context: SourceContext) -> Chosen:
     """What is configured, then PyPI's default if nothing is, then the official PyTorch index."""
-    official = next(mirror for mirror in around.mirrors.all if mirror.name == OFFICIAL)
-    configured, warnings = _configured(around)
-    index = around.configuration.index_url
+    official = next(mirror for mirror in context.mirrors.all if mirror.name == OFFICIAL)
+    configured, warnings = _configured(context)
+    index = context.configuration.index_url
     own = tuple(source for source in configured[:1] if index and source.url == index.url)
-    default = () if own else (pypi_source(official, around, tr("the installer's default")),)
+    default = () if own else (pypi_source(official, context, tr("the installer's default")),)
     general = (*own, *(source for source in default if source))
     extra = tuple(source for source in configured if source not in own)
-    torch = torch_sources(official, around, "matrix mirrors.json")
-    sources = () if around.configuration.no_index else tuple(dict.fromkeys((*general, *extra, *torch)))
+    torch = torch_sources(official, context, "matrix mirrors.json")
+    sources = () if context.configuration.no_index else tuple(dict.fromkeys((*general, *extra, *torch)))
     return Chosen(sources, general, warnings=warnings)
 
 
-def _configured(around: Circumstances) -> tuple[tuple[IndexSource, ...], tuple[PlanWarning, ...]]:
+def _configured(context: SourceContext) -> tuple[tuple[IndexSource, ...], tuple[PlanWarning, ...]]:
     """The indexes that pip's and uv's configuration names, without those that have been shut down."""
-    index, extra = around.configuration.index_url, around.configuration.extra_index_urls
+    index, extra = context.configuration.index_url, context.configuration.extra_index_urls
     sources: list[IndexSource] = []
     warnings: list[PlanWarning] = []
     for source in (*((index,) if index else ()), *extra):
-        mirror = _mirror_of(source.url, around.mirrors.all)
+        mirror = _mirror_of(source.url, context.mirrors.all)
         if mirror is not None and mirror.status == "retired":
             warnings.append(_retired(mirror, tr("{url} ({origin})", url=source.url, origin=source.origin)))
         else:
@@ -232,11 +234,11 @@ def _retired(mirror: Mirror, location: str) -> PlanWarning:
     return PlanWarning("mirror-retired", tr("the mirror `{name}`: {text}", name=mirror.name, text=text))
 
 
-def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
+def _standing_in(context: SourceContext) -> tuple[Mirror, ...]:
     """The mirrors that can be used instead, in the matrix' order: those with torch's wheels first."""
     usable = [
         mirror
-        for mirror in around.mirrors.all
+        for mirror in context.mirrors.all
         if mirror.status in ("alive", "redirector")
         and mirror.kind != OFFICIAL
         and (mirror.pypi or mirror.torch)
@@ -244,9 +246,9 @@ def _standing_in(around: Circumstances) -> tuple[Mirror, ...]:
     return tuple(sorted(usable, key=lambda mirror: mirror.torch is None))
 
 
-def _without(chosen: Chosen, around: Circumstances) -> Chosen:
+def _without(chosen: Chosen, context: SourceContext) -> Chosen:
     """Leave out what turned out to be broken."""
-    bad = around.excluding
+    bad = context.excluding
 
     def kept(sources: tuple[IndexSource, ...]) -> tuple[IndexSource, ...]:
         return tuple(source for source in sources if source.url not in bad and source.name not in bad)

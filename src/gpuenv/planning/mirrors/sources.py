@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import Mirrors
-from gpuenv.indexes.mirrors.lookup import mirror_of_url
+from gpuenv.indexes.mirrors.lookup import host_of, mirror_at, mirror_of_url
 from gpuenv.indexes.urls import is_remote
 from gpuenv.model.index import IndexConfiguration, IndexSource
 from gpuenv.model.mirror import Mirror, TorchPart
 from gpuenv.model.variant import Variant
+from gpuenv.planning.options import PlanOptions
 
 AUTO = "auto"
 OFFICIAL = "official"
@@ -20,7 +21,7 @@ VARIANT = "{variant}"
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class SourceContext:
     """What the choice depends on beside the words of --mirror."""
 
     mirrors: Mirrors
@@ -36,20 +37,20 @@ class Circumstances:
         return mirror is not None and mirror.kind == OFFICIAL
 
 
-def parts_of(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+def parts_of(mirror: Mirror, context: SourceContext, origin: str) -> tuple[IndexSource, ...]:
     """Return the sources of a mirror's torch part, then of its copy of PyPI."""
-    pypi = pypi_source(mirror, around, origin)
-    return (*torch_sources(mirror, around, origin), *((pypi,) if pypi else ()))
+    pypi = pypi_source(mirror, context, origin)
+    return (*torch_sources(mirror, context, origin), *((pypi,) if pypi else ()))
 
 
-def torch_sources(mirror: Mirror, around: Circumstances, origin: str) -> tuple[IndexSource, ...]:
+def torch_sources(mirror: Mirror, context: SourceContext, origin: str) -> tuple[IndexSource, ...]:
     """Return a mirror's torch part: a source for each variant where each has a folder."""
     part = mirror.torch
     if part is None:
         return ()
     if VARIANT not in part.address:
         return (_source(mirror, part, part.address, origin),)
-    return variant_folders(mirror, part, around.variants, origin)
+    return variant_folders(mirror, part, context.variants, origin)
 
 
 def variant_folders(
@@ -67,11 +68,11 @@ def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSour
     return known_source(made, mirror)
 
 
-def pypi_source(mirror: Mirror, around: Circumstances, origin: str) -> IndexSource | None:
+def pypi_source(mirror: Mirror, context: SourceContext, origin: str) -> IndexSource | None:
     """Return a mirror's copy of PyPI; that of the official indexes is the installer's own default."""
     if mirror.pypi is None:
         return None
-    url = mirror.pypi.simple or default_index(around.environ)
+    url = mirror.pypi.simple or default_index(context.environ)
     if url is None:
         return None
     name = mirror.name if mirror.pypi.simple else DEFAULT
@@ -86,3 +87,20 @@ def known_source(source: IndexSource, mirror: Mirror) -> IndexSource:
     )  # fmt: skip
     hosts = () if source.name == DEFAULT else tuple(dict.fromkeys(files))
     return replace(source, hosts=hosts, missing_status=mirror.missing_status)
+
+
+_OFFICIAL = "official"
+
+
+def label_of(url: str, mirrors: Mirrors) -> str:
+    """Return the name of the mirror that a URL is on, of others the host."""
+    mirror = mirror_at(url, mirrors.all)
+    return mirror.name if mirror else host_of(url) or url
+
+
+def is_mirror(url: str, options: PlanOptions, mirrors: Mirrors) -> bool:
+    """Whether an index is a mirror: a known one, or one that `--mirror` names by its URL."""
+    mirror = mirror_at(url, mirrors.all)
+    if mirror is not None:
+        return mirror.kind != _OFFICIAL
+    return host_of(url) in {host_of(named) for named in options.mirrors if "://" in named}

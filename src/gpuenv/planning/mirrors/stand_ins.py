@@ -18,7 +18,7 @@ from gpuenv.indexes.mirrors.wanted_files import newest_file
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
 from gpuenv.planning.mirrors.choose import Chosen
-from gpuenv.planning.mirrors.sources import Circumstances, pypi_source, torch_sources
+from gpuenv.planning.mirrors.sources import SourceContext, pypi_source, torch_sources
 
 _UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # a short wait for what was not requested
 
@@ -36,7 +36,7 @@ class SourceReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Turned:
+class FallbackListings:
     """What is known after other mirrors were read; `silent` are their names if none of them answered."""
 
     chosen: Chosen
@@ -45,48 +45,50 @@ class Turned:
     silent: tuple[str, ...] = ()
 
 
-def turn_to_others(
-    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances, reader: SourceReader
-) -> Turned:
+def read_fallback_mirrors(
+    chosen: Chosen, listings: tuple[Listing, ...], context: SourceContext, reader: SourceReader
+) -> FallbackListings:
     """Turn to further mirrors where the torch index or the index for the rest does not answer.
 
     All are read, so that the best torch of any of them is known; those that list it stand in the order of
     their speed. What did not answer is left out.
     """
-    torch, general = _to_read(chosen, listings, around)
+    torch, general = _to_read(chosen, listings, context)
     if not torch and not general:
-        return Turned(chosen, listings)
+        return FallbackListings(chosen, listings)
     if not chosen.unasked:
-        return _turned(chosen, listings, (torch, general), around, reader)
-    access = around.configuration.access
-    with HttpClient(around.environ, access=access, limits=_UNASKED) as client:
-        return _turned(chosen, listings, (torch, general), around, SourceReader(reader.projects, client))
+        return _read_fallbacks(chosen, listings, (torch, general), context, reader)
+    access = context.configuration.access
+    with HttpClient(context.environ, access=access, limits=_UNASKED) as client:
+        return _read_fallbacks(
+            chosen, listings, (torch, general), context, SourceReader(reader.projects, client)
+        )
 
 
-def _turned(
+def _read_fallbacks(
     chosen: Chosen,
     listings: tuple[Listing, ...],
     parts: tuple[tuple[IndexSource, ...], tuple[IndexSource, ...]],
-    around: Circumstances,
+    context: SourceContext,
     reader: SourceReader,
-) -> Turned:
+) -> FallbackListings:
     torch, general = parts
     read = reader.read((*torch, *general))
     alive = {listing.source.name for listing in read if not listing.problem}
     if not alive:
-        return Turned(chosen, listings, silent=tuple(mirror.name for mirror in chosen.later))
+        return FallbackListings(chosen, listings, silent=tuple(mirror.name for mirror in chosen.later))
     read = tuple(listing for listing in read if listing.source.name in alive)
     mirrors = [mirror for mirror in chosen.later if mirror.name in alive]
-    ranked = ranked_mirrors(mirrors, read, reader.client, around.environ)
+    ranked = ranked_mirrors(mirrors, read, reader.client, context.environ)
     usable = [source for source in general if source.name in alive]
     usable.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
     usable.sort(key=lambda source: any(source.name == index_source.name for index_source in torch))
     whole = replace(chosen, general=(*chosen.general, *usable))
-    return Turned(whole, (*listings, *in_order_of(ranked, read)), answered=ranked)
+    return FallbackListings(whole, (*listings, *in_order_of(ranked, read)), answered=ranked)
 
 
 def _to_read(
-    chosen: Chosen, listings: tuple[Listing, ...], around: Circumstances
+    chosen: Chosen, listings: tuple[Listing, ...], context: SourceContext
 ) -> tuple[tuple[IndexSource, ...], tuple[IndexSource, ...]]:
     """Return the torch parts and the copies of PyPI of the mirrors, as far as they are needed."""
     down = {listing.source.url for listing in listings if listing.problem}
@@ -96,9 +98,9 @@ def _to_read(
     torch: list[IndexSource] = []
     general: list[IndexSource] = []
     for mirror in chosen.later:
-        pypi = pypi_source(mirror, around, origin) if rest_down else None
+        pypi = pypi_source(mirror, context, origin) if rest_down else None
         general += [pypi] if pypi else []
-        torch += torch_sources(mirror, around, origin) if torch_down else ()
+        torch += torch_sources(mirror, context, origin) if torch_down else ()
     return tuple(torch), tuple(general)
 
 

@@ -26,8 +26,8 @@ from gpuenv.model.mirror import Mirror
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.index_order import served_by
 from gpuenv.planning.mirrors.choose import Chosen, choose, named_source
-from gpuenv.planning.mirrors.sources import DEFAULT, Circumstances
-from gpuenv.planning.mirrors.stand_ins import SourceReader, turn_to_others
+from gpuenv.planning.mirrors.sources import DEFAULT, SourceContext
+from gpuenv.planning.mirrors.stand_ins import SourceReader, read_fallback_mirrors
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests, known_files
 from gpuenv.resolution.candidate import Candidate, release_of
@@ -43,7 +43,7 @@ class PlanListings:
 
     `configured` is what pip's and uv's own configuration names. `official` are the listings of the official
     index that ship with gpuenv, where only other mirrors were read; `named` are those mirrors.
-    `stood_in` are mirrors that were turned to, `silent` those of them of which none answered.
+    `stood_in` are mirrors that were used instead, `silent` those of them of which none answered.
     """
 
     listings: tuple[Listing, ...]
@@ -73,7 +73,7 @@ def list_files(
     configuration = _with_wheelhouses(options, environ)
     check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
     builds = builds_worth_asking(request, target, knowledge, others)
-    around = Circumstances(
+    context = SourceContext(
         mirrors=load_mirrors(environ),
         configuration=configuration,
         variants=tuple(dict.fromkeys(candidate.variant for candidate in builds)),
@@ -81,42 +81,42 @@ def list_files(
         excluding=options.excluding,
         conda=request.manager in CONDA_MANAGERS,
     )
-    chosen = choose(options.mirrors, around, by_itself=not options.offline)
+    chosen = choose(options.mirrors, context, by_itself=not options.offline)
 
     def known() -> tuple[Listing, ...]:
-        return known_files(projects, target, knowledge, around.mirrors.find("official"), environ)
+        return known_files(projects, target, knowledge, context.mirrors.find("official"), environ)
 
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = SourceReader(projects, client)
         listings = reader.read((*configuration.find_links, *chosen.sources))
-        listings = _with_folders(listings, chosen, builds, request, around, reader)
-        turned = turn_to_others(chosen, listings, around, reader)
-    chosen, listings = turned.chosen, turned.listings
+        listings = _with_folders(listings, chosen, builds, request, context, reader)
+        fallback = read_fallback_mirrors(chosen, listings, context, reader)
+    chosen, listings = fallback.chosen, fallback.listings
     if options.offline:
         shipped = (listing for listing in known() if _is_carried(listing, chosen))
         listings = (*(listing for listing in listings if not listing.problem), *shipped)
-    listings, contradictions = _agreeing(listings, around)
+    listings, contradictions = _agreeing(listings, context)
     ordered = strayed_last(listings)
     only_others = bool(chosen.named) and not any(mirror.kind == "official" for mirror in chosen.named)
     return PlanListings(
         listings=ordered,
-        configurations=_for_installer(configuration, chosen, listings, around),
+        configurations=_for_installer(configuration, chosen, listings, context),
         warnings=(*chosen.warnings, *warn_of_strays(listings), *warn_of_contradictions(contradictions)),
         named=chosen.named,
         official=known() if only_others and not options.offline else (),
-        stood_in=turned.answered,
-        silent=turned.silent,
+        stood_in=fallback.answered,
+        silent=fallback.silent,
         configured=read_installer_configuration(environ),
     )
 
 
 def _agreeing(
-    listings: tuple[Listing, ...], around: Circumstances
+    listings: tuple[Listing, ...], context: SourceContext
 ) -> tuple[tuple[Listing, ...], tuple[Contradiction, ...]]:
     """Return what agrees with what is known; what ships is not even read where all pages are official."""
-    if all(around.is_official(listing.source) for listing in listings if listing.files):
+    if all(context.is_official(listing.source) for listing in listings if listing.files):
         return listings, ()
-    return with_known_digests(listings, known_digests(), around.is_official)
+    return with_known_digests(listings, known_digests(), context.is_official)
 
 
 def _is_carried(listing: Listing, chosen: Chosen) -> bool:
@@ -131,7 +131,7 @@ def _with_folders(
     chosen: Chosen,
     builds: tuple[Candidate, ...],
     request: Request,
-    around: Circumstances,
+    context: SourceContext,
     reader: SourceReader,
 ) -> tuple[Listing, ...]:
     """Read the folders of the variants where a page of all of them lacks what is requested.
@@ -144,7 +144,7 @@ def _with_folders(
         if source.maybe_flat or source.kind == "pytorch":
             folders += tuple(
                 replace(source, kind="pytorch", url=f"{source.url}/{variant}", maybe_flat=True)
-                for variant in around.variants
+                for variant in context.variants
             )
     roots = [source for source in chosen.sources if source.kind == "pytorch" and source not in empty]
     if (request.specifier("torch") or request.variant) and builds and not _lists_any(builds, listings):
@@ -176,8 +176,8 @@ def _lists_any(builds: tuple[Candidate, ...], listings: tuple[Listing, ...]) -> 
 def configuration_for(options: PlanOptions, environ: Mapping[str, str]) -> IndexConfiguration:
     """Return the installer's indexes where torch is not a wheel: the index for everything else."""
     configured = _with_wheelhouses(options, environ)
-    around = Circumstances(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
-    index = next(iter(choose(options.mirrors, around).general), configured.index_url)
+    context = SourceContext(load_mirrors(environ), configured, (), environ, options.excluding, conda=True)
+    index = next(iter(choose(options.mirrors, context).general), configured.index_url)
     return served_by(index, configured, environ)
 
 
@@ -210,8 +210,8 @@ def choose_sources(
     configuration = read_installer_configuration(environ)
     if indexes:
         return configuration, tuple(named_source(index, "--index", "mirror") for index in indexes)
-    around = Circumstances(load_mirrors(environ), configuration, (), environ)
-    sources = (*configuration.find_links, *choose((), around).sources)
+    context = SourceContext(load_mirrors(environ), configuration, (), environ)
+    sources = (*configuration.find_links, *choose((), context).sources)
     return configuration, tuple(source for source in sources if source.kind != "directory")
 
 
@@ -241,7 +241,7 @@ def _for_installer(
     configuration: IndexConfiguration,
     chosen: Chosen,
     listings: tuple[Listing, ...],
-    around: Circumstances,
+    context: SourceContext,
 ) -> tuple[IndexConfiguration, ...]:
     """Return the configuration without what could not be read: uv gives up at a page that does not answer.
 
@@ -255,7 +255,7 @@ def _for_installer(
     )
     answering = tuple(source for source in chosen.general if _serves_everything(source, listings))
     indexes = answering or chosen.general[:1] or (configuration.index_url,)
-    return tuple(served_by(index, usable, around.environ) for index in indexes)
+    return tuple(served_by(index, usable, context.environ) for index in indexes)
 
 
 def _serves_everything(source: IndexSource, listings: tuple[Listing, ...]) -> bool:
