@@ -197,7 +197,7 @@ def test_what_others_say_is_said_by_the_first_template_it_fits() -> None:
 
 
 def test_in_english_all_stays_as_others_said_it() -> None:
-    assert translate_detail("skipped: requires two GPUs") == "skipped: takes two GPUs"
+    assert translate_detail("skipped: requires two GPUs") == "skipped: requires two GPUs"
     assert translate_foreign("Is a directory") == "Is a directory"
 
 

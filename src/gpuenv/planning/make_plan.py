@@ -163,10 +163,12 @@ def completed(
     target: str,
 ) -> Plan:
     """Return a plan of wheels with its warnings and steps."""
-    plan = _with_index_warnings(
-        with_mirror_notes(plan, question, decision, listed), listed, wanted.options, environ
-    )
-    plan = with_shadow_warnings(plan, environ, offline=wanted.options.offline)
+    offline = wanted.options.offline
+    plan = with_mirror_notes(plan, question, decision, listed)
+    unread = (PlanWarning("configuration-unreadable", text) for text in listed.configurations[0].warnings)
+    indexes = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=offline)
+    plan = replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *indexes))
+    plan = with_shadow_warnings(plan, environ, offline=offline)
     if wanted.request.manager in CONDA_MANAGERS:
         plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
     return finished(plan, wanted, environ, target)
@@ -175,19 +177,12 @@ def completed(
 def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target: str) -> Plan:
     """Return a plan with warnings about the request, its sizes and its steps."""
     described = is_described(wanted.options)  # then no Python was looked for
-    warnings = tuple(
-        warning for warning in plan.warnings if not (described and warning.code == "python-download")
-    )
+    own = (item for item in plan.warnings if not (described and item.code == "python-download"))
     # what was requested, and those optional requirements that are part of the plan: both are recorded
     came = {*(package.name for package in plan.packages), *plan.requirements}
     plan = replace(
         plan,
-        warnings=(
-            *warnings,
-            *wanted.warnings,
-            *overlay_warnings(environ),
-            *warn_of_settings(environ),
-        ),
+        warnings=(*own, *wanted.warnings, *overlay_warnings(environ), *warn_of_settings(environ)),
         asked=original_request(wanted.options, wanted.request.typed(*came).requirements),
     )
     if plan.conda is not None:
@@ -252,9 +247,8 @@ def _with_first_index(
         if not others:
             raise with_origin(error, listed.configured) from None
         passed_over = _passed_over(first, error)
-    plan = _with_first_index(
-        question, decision, replace(listed, configurations=tuple(others)), options, environ
-    )
+    listed = replace(listed, configurations=tuple(others))
+    plan = _with_first_index(question, decision, listed, options, environ)
     return replace(plan, warnings=(*plan.warnings, passed_over))
 
 
@@ -291,13 +285,3 @@ def _resolve_jointly(
             text = tr("offline mode uses wheelhouses and caches only: omit --offline, or give --find-links")
             error.fixes = (Fix(text), *error.fixes)
         raise
-
-
-def _with_index_warnings(
-    plan: Plan, listed: PlanListings, options: PlanOptions, environ: Mapping[str, str]
-) -> Plan:
-    unread = tuple(
-        PlanWarning("configuration-unreadable", text) for text in listed.configurations[0].warnings
-    )
-    shadows = warn_of_indexes(plan, listed.listings, listed.configured, environ, offline=options.offline)
-    return replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *shadows))
