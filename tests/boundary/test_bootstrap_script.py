@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from sampling import every
 from script_machine import HAS_DRIVER, SHELLS, ScriptMachine, make_machine
 from scripts import NEEDED, carried, environment, needed, script
+from waiting import wait_until
 
 from gpuenv.bootstrap.model import HeldFile, MicromambaFile, ScriptPath
 
@@ -438,7 +438,7 @@ def test_a_release_that_is_asked_for_is_brought_beside_a_python_that_is_there(ma
 def test_of_two_at_once_the_second_is_told(machine: ScriptMachine) -> None:
     machine.says("waits")
     with machine.start(script()) as first:
-        wait_for(machine.fake / "waiting")
+        wait_until((machine.fake / "waiting").exists)
         status, _, err = machine.run(script())
         assert status == 2
         assert "error: another run of this script is at work" in err
@@ -450,7 +450,7 @@ def test_without_flock_a_dead_ones_lock_is_taken_over(machine: ScriptMachine) ->
     (machine.bin / "flock").unlink()
     machine.says("waits")
     with machine.start(script()) as first:
-        wait_for(machine.fake / "waiting")
+        wait_until((machine.fake / "waiting").exists)
         assert machine.run(script())[0] == 2
         first.kill()
         (machine.fake / "waits").unlink()  # so that what it left behind ends too
@@ -465,7 +465,7 @@ def test_a_signal_reaches_what_runs_and_the_next_run_goes_on(
 ) -> None:
     machine.says("waits")
     with machine.start(script()) as process:
-        wait_for(machine.fake / "waiting")
+        wait_until((machine.fake / "waiting").exists)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
     assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted; run this script again to go on")
@@ -499,12 +499,6 @@ def test_ctrl_c_on_a_terminal_ends_what_runs(machine: ScriptMachine) -> None:
     assert status == 130
     assert shown.endswith("interrupted; run this script again to go on\n")
     assert machine.calls[-1] == "terminated"
-
-
-def wait_for(file: Path) -> None:
-    ends = time.monotonic() + 60
-    while not file.exists() and time.monotonic() < ends:
-        time.sleep(0.01)
 
 
 def test_a_dry_run_changes_nothing(machine: ScriptMachine) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned, transcript
+from fake_conda import Transcript, a_wanted, called, faked, planned, transcript
 
 from gpuenv.installers.conda import solve as conda_solve
 from gpuenv.installers.conda import tool as conda_tool
@@ -29,16 +29,7 @@ PLANS = (
 
 @pytest.fixture
 def calling(tmp_path: Path) -> Calling:
-    environ = {
-        "PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home"),
-        "CONDA_CHANNELS": "bad", "PYTHONPATH": "/x", "CONDA_SUBDIR": "osx-64",
-    }  # fmt: skip
-    return Calling(environ, tmp_path / "cache")
-
-
-def faked(tmp_path: Path, tool: Tool) -> tuple[FakeConda, CondaTool]:
-    fake = fake_conda(tmp_path / "bin", tool)
-    return fake, CondaTool(tool, str(fake.program))
+    return called(tmp_path)
 
 
 @pytest.mark.parametrize(("tool", "name"), PLANS)

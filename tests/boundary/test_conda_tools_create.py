@@ -7,20 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_conda import FakeConda, Transcript, a_wanted, fake_conda, planned
+from conda_making import PLAN, a_tool, make, solved
+from fake_conda import Transcript, planned
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, create_environment
 from gpuenv.environments.conda.meta import installed_names, is_conda_environment
 from gpuenv.installers.conda.check_solution import Tool
-from gpuenv.installers.conda.solve import Solved
 from gpuenv.installers.conda.tool import Calling, CondaTool
-from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import GpuenvError, InstallFailed, UsageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell scripts")
-
-PLAN = "mm-dry-json"
-SUCCESS = Transcript(0, '{"success": true}', "")
 
 
 @pytest.fixture
@@ -36,18 +32,6 @@ def prefix(tmp_path: Path) -> Path:
 @pytest.fixture
 def running(tmp_path: Path, calling: Calling) -> CondaRunning:
     return CondaRunning(calling, tmp_path / "log", every_s=0.01)
-
-
-def solved(prefix: Path, fetch: tuple[CondaRecord, ...] = ()) -> Solved:
-    return Solved(a_wanted(prefix), planned(PLAN, "micromamba"), fetch)
-
-
-def make(fake: FakeConda, running: CondaRunning, plan: Solved) -> None:
-    create_environment(CondaTool(fake.tool, str(fake.program)), plan, running, "linux")
-
-
-def a_tool(tmp_path: Path, tool: Tool = "micromamba", answer: str | Transcript = SUCCESS) -> FakeConda:
-    return fake_conda(tmp_path / "bin", tool).answers("make", answer)
 
 
 @pytest.mark.parametrize("tool", ["conda", "mamba", "micromamba"])

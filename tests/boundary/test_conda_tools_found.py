@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_conda import FakeConda, Transcript, a_wanted, fake_conda
+from fake_conda import Transcript, a_wanted, called, fake_conda, faked
 
-from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import solve
 from gpuenv.installers.conda.tool import Calling, CondaTool, find, find_fastest, read_info
 from gpuenv.model.conda import CondaChannel
@@ -20,16 +19,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fakes are shell 
 
 @pytest.fixture
 def calling(tmp_path: Path) -> Calling:
-    environ = {
-        "PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home"),
-        "CONDA_CHANNELS": "bad", "PYTHONPATH": "/x", "CONDA_SUBDIR": "osx-64",
-    }  # fmt: skip
-    return Calling(environ, tmp_path / "cache")
-
-
-def faked(tmp_path: Path, tool: Tool) -> tuple[FakeConda, CondaTool]:
-    fake = fake_conda(tmp_path / "bin", tool)
-    return fake, CondaTool(tool, str(fake.program))
+    return called(tmp_path)
 
 
 def test_a_condarc_of_the_users_keeps_its_proxies(tmp_path: Path, calling: Calling) -> None:

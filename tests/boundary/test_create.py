@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from installers import a_plan, behave, calls, fake_uv, make_wheel, plan_data
 from sampling import every
+from waiting import wait_until
 
 from gpuenv.environments.listing import find_environment
 from gpuenv.environments.record import parse_record
@@ -321,14 +321,6 @@ def is_mended(environ: dict[str, str], data: Path) -> bool:
         if error.code != "environment-busy":
             raise
         return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to pass")
 
 
 def wait_for_hang(program: Path) -> str:

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 TOKEN = "GPUENV_TEST_TOKEN"
@@ -52,16 +51,8 @@ def begin(how: str, folder: Path) -> subprocess.Popen[str]:
     environ = {**os.environ, TOKEN: str(folder), "GPUENV_CACHE_DIR": str(folder / "cache")}
     argv = [sys.executable, "-c", WAITS.format(how=how), str(folder)]
     child = subprocess.Popen(argv, env=environ, stderr=subprocess.DEVNULL, encoding="utf-8")
-    until((folder / "begun").exists)
+    wait_until((folder / "begun").exists)
     return child
-
-
-def until(holds: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if holds():
-            return
-        time.sleep(0.01)
-    raise AssertionError(holds)
 
 
 def test_a_kill_ends_the_children_of_children_too(tmp_path: Path) -> None:
@@ -69,7 +60,7 @@ def test_a_kill_ends_the_children_of_children_too(tmp_path: Path) -> None:
     assert len(running(str(tmp_path))) >= 3
     child.send_signal(signal.SIGKILL)
     child.wait()
-    until(lambda: running(str(tmp_path)) == [])
+    wait_until(lambda: running(str(tmp_path)) == [])
 
 
 def test_an_end_that_waits_for_no_thread_leaves_nothing(tmp_path: Path) -> None:
@@ -77,7 +68,7 @@ def test_an_end_that_waits_for_no_thread_leaves_nothing(tmp_path: Path) -> None:
     how += "while not os.path.exists(sys.argv[1] + '/begun'): time.sleep(0.01)\ntime.sleep(0.1)"
     child = begin(how, tmp_path)
     child.wait(30)
-    until(lambda: running(str(tmp_path)) == [])
+    wait_until(lambda: running(str(tmp_path)) == [])
 
 
 def test_after_a_run_no_process_is_left(tmp_path: Path) -> None:
@@ -102,7 +93,7 @@ with guardian.temporary_folder("gpuenv-second-") as folder:
     (here / "gpuenv-others").mkdir(parents=True)
     environ = {**os.environ, TOKEN: str(tmp_path), "TMPDIR": str(here)}
     subprocess.run([sys.executable, "-c", code], env=environ, check=False)
-    until(lambda: running(str(tmp_path)) == [])
+    wait_until(lambda: running(str(tmp_path)) == [])
     assert [path.name for path in here.iterdir()] == ["gpuenv-others"]
 
 

@@ -9,8 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +19,7 @@ from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from installers import behave, calls, fake_uv
 from nodes import HERE, Node, other_pythons, wanted
 from tiny_wheels import tiny_torch, tiny_wheel
+from waiting import wait_until
 
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.file_lock import locked
@@ -409,14 +408,6 @@ def test_a_request_that_is_no_object_is_told(node: Node, text: str) -> None:
 
 
 # two at once, and programs that are ended
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not come to pass")
 
 
 def wait_for_hang(uv: Path) -> int:

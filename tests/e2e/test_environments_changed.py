@@ -10,8 +10,6 @@ import pty
 import shutil
 import signal
 import sys
-import time
-from collections.abc import Callable
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
 from running import Done, Program, make_program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
+from waiting import wait_until
 
 from gpuenv.environments import snapshot
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
@@ -500,7 +499,7 @@ def test_a_change_that_is_interrupted_leaves_what_was_there(
     before = files(paper)
     hanging = program.with_(FAKE_TORCH=json.dumps({"faults": [["kernel", "cpu", "hang"]]}))
     with hanging.start("install", "paper", "mylib", "--yes") as process:
-        wait_for(lambda: "mylib" in installed(paper) and record(paper)["verified"] is None)
+        wait_until(lambda: "mylib" in installed(paper) and record(paper)["verified"] is None)
         process.send_signal(number)
         process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -number)
@@ -509,14 +508,6 @@ def test_a_change_that_is_interrupted_leaves_what_was_there(
         assert "mylib" not in installed(paper), (done.out, done.err)
     assert program.run("list", "--json").data["environments"][0]["verified"] is True
     assert files(paper) == before
-
-
-def wait_for(holds: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if holds():
-            return
-        time.sleep(0.05)
-    raise AssertionError(holds)
 
 
 def test_one_command_at_a_time_changes_an_environment(program: Program, paper: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuenv.installers.conda.check_solution import Tool, parse_dry_run
+from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaRecord, CondaWanted
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts" / "conda"
@@ -150,6 +151,21 @@ def fake_conda(directory: Path, tool: Tool, info: str | None = None) -> FakeCond
     for part in ("plan", "words", "make", "unknown"):
         fake.answers(part, Transcript(1, "", f"the test did not expect `{part}`\n"))
     return fake.answers("info", info or ("conda-info" if tool == "conda" else "mm-info"))
+
+
+def faked(tmp_path: Path, tool: Tool) -> tuple[FakeConda, CondaTool]:
+    """Write a fake tool; return it also as gpuenv knows tools."""
+    fake = fake_conda(tmp_path / "bin", tool)
+    return fake, CondaTool(tool, str(fake.program))
+
+
+def called(tmp_path: Path) -> Calling:
+    """Return how tools are called where variables would lead them astray."""
+    environ = {
+        "PATH": str(tmp_path / "bin"), "HOME": str(tmp_path / "home"),
+        "CONDA_CHANNELS": "bad", "PYTHONPATH": "/x", "CONDA_SUBDIR": "osx-64",
+    }  # fmt: skip
+    return Calling(environ, tmp_path / "cache")
 
 
 def planned(name: str, tool: Tool) -> tuple[CondaRecord, ...]:
