@@ -122,7 +122,7 @@ def make_bootstrap(
     for item in wanted:
         _check(item, chosen)
     made = tuple(_make(file, number, chosen, environ) for number, file in enumerate(wanted, 1))
-    first = _everywhere(typed, lab)
+    first = with_lab(typed, lab.file.everywhere, lab.path.parent) if lab else typed  # for gpuenv itself
     indexes = tuple(dict.fromkeys(find_indexes(first.mirrors, mirrors)))
     gpuenv = choose_gpuenv(chosen.version, lab)
     needed = find_wheels(gpuenv.requires, indexes, first, mirrors, environ, carried=chosen.carried)
@@ -165,11 +165,6 @@ def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> It
         links = typed.find_links or lab_options.find_links or ()
         verify = chosen.verify and lab_options.verify is not False
         yield _Wanted(name, options, links, lock_of(typed, lab_options, folder), verify)
-
-
-def _everywhere(typed: PlanOptions, lab: Lab | None) -> PlanOptions:
-    """Return the options by which gpuenv itself, and a Python for it, are fetched."""
-    return with_lab(typed, lab.file.everywhere, lab.path.parent) if lab else typed
 
 
 def _check(file: _Wanted, chosen: BootstrapOptions) -> None:
@@ -251,16 +246,11 @@ def _options(file: _Wanted) -> Iterator[Word]:
     for mirror in options.mirrors:
         yield from ("--mirror", mirror)
     for link in file.links:
-        yield from ("--find-links", _beside(link))
+        yield from ("--find-links", link if is_anywhere(link) else ScriptPath("beside", link))
     for device in options.devices:
         yield from ("--device", str(device))
     if options.offline:
         yield "--offline"
-
-
-def _beside(location: str) -> Word:
-    """A relative folder lies beside the script."""
-    return location if is_anywhere(location) else ScriptPath("beside", location)
 
 
 def _configuration(

@@ -106,7 +106,9 @@ def with_lab(typed: PlanOptions, options: LabOptions, folder: Path) -> PlanOptio
     usual = PlanOptions()
     said = {name: value for name in _SAME if (value := getattr(options, name)) is not None}
     said["requirement_files"] = tuple(folder / item for item in options.requirement_files or ())
-    said["find_links"] = tuple(_in_folder(item, folder) for item in options.find_links or ())
+    said["find_links"] = tuple(
+        item if is_anywhere(item) else str(folder / item) for item in options.find_links or ()
+    )
     said["environment_file"] = folder / options.environment_file if options.environment_file else None
     if typed.requirements or typed.requirement_files or typed.environment_file:
         for name in ("requirements", "requirement_files", "environment_file"):
@@ -123,11 +125,6 @@ def lock_of(typed: PlanOptions, options: LabOptions, folder: Path) -> Path | Non
     """Return the lock that a lab's environment is made from, None where something else was typed."""
     said_otherwise = typed.requirements or typed.requirement_files or typed.environment_file
     return folder / options.lock if options.lock and not said_otherwise else None
-
-
-def _in_folder(location: str, folder: Path) -> str:
-    """Return a wheelhouse of a lab's file as it is found from here."""
-    return location if is_anywhere(location) else str(folder / location)
 
 
 def is_anywhere(location: str) -> bool:

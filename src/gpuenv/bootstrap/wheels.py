@@ -95,16 +95,13 @@ def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
     )
     locked = {_with_extras(requirement) for requirement in map(Requirement, document["requires"])}
     every = tuple(map(Requirement, requires))
+    targets = {target for wheel in wheels for target in wheel.targets}
     new = any(requirement.extras and _with_extras(requirement) not in locked for requirement in every)
-    return () if new or not all(_has_all(every, wheels, target) for target in _targets(wheels)) else wheels
+    return () if new or not all(_has_all(every, wheels, target) for target in targets) else wheels
 
 
 def _with_extras(requirement: Requirement) -> tuple[str, frozenset[str]]:
     return canonicalize_name(requirement.name), frozenset(requirement.extras)
-
-
-def _targets(wheels: tuple[LockedWheel, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(target for wheel in wheels for target in wheel.targets))
 
 
 def _has_all(requires: tuple[Requirement, ...], wheels: tuple[LockedWheel, ...], target: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who needs whom among what is installed."""
+"""Which installed packages require which others."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ Needs = dict[str, frozenset[str]]
 def dependents(names: Iterable[str], needs: Needs) -> dict[str, tuple[str, ...]]:
     """Map each of `names` to what would stay and requires it."""
     going = set(names)
-    fields = {
+    requiring = {
         name: tuple(sorted(other for other, wants in needs.items() if name in wants and other not in going))
         for name in going
     }
-    return {name: fields[name] for name in sorted(fields) if fields[name]}
+    return {name: requiring[name] for name in sorted(requiring) if requiring[name]}
 
 
 def unneeded_without(names: Iterable[str], needs: Needs, keep: Iterable[str]) -> tuple[str, ...]:

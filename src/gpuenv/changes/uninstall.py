@@ -57,7 +57,10 @@ def plan_uninstall(
     still = tuple(
         text for text in opened.original.requirements if canonicalize_name(Requirement(text).name) not in out
     )
-    warnings = tuple(_breaks(name, others) for name, others in broken.items())
+    warnings = tuple(
+        PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=", ".join(others)))
+        for name, others in broken.items()
+    )
     change = PlannedChange(opened, request, changes, still, warnings=warnings, gone=tuple(sorted(out)))
     return PlannedRemoval(change, () if prune else unneeded)
 
@@ -98,7 +101,3 @@ def _torch_needs(needed: dict[str, tuple[str, ...]]) -> UsageError:
             for name, others in needed.items()
         ),
     )
-
-
-def _breaks(name: str, others: tuple[str, ...]) -> PlanWarning:
-    return PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=", ".join(others)))

@@ -89,18 +89,18 @@ def _fetch(
     watch: Watch,
     follow: FetchProgress,
 ) -> tuple[Path, str]:
-    message = plain_digest(location.sha256)
+    listed = plain_digest(location.sha256)
     if not is_remote(location.url):
-        return _check_here(local_path(location.url), message, watch)
-    key = key_of(message, location.url)
+        return _check_here(local_path(location.url), listed, watch)
+    key = key_of(listed, location.url)
     with store.locked(key, watch, lambda: follow.waits(file)):
-        there = store.find(message, file.filename, watch) if message else None
-        if there is not None:
-            return there, str(message)
+        stored = store.find(listed, file.filename, watch) if listed else None
+        if stored is not None:
+            return stored, str(listed)
         follow.begins(file, location)
         part, counted = store.part(key), _Counted(watch)
         try:
-            expected = Expected(message, location.size)
+            expected = Expected(listed, location.size)
             digest = download(client, location.url, part, expected, patience=patience, watch=counted.watch)
         except (HttpProblem, BrokenFileError):
             watch.received(-counted.received)  # the next place counts anew what is kept
@@ -108,16 +108,16 @@ def _fetch(
         return store.keep(part, digest, file.filename), digest
 
 
-def _check_here(path: Path, message: str | None, watch: Watch) -> tuple[Path, str]:
+def _check_here(path: Path, listed: str | None, watch: Watch) -> tuple[Path, str]:
     """Return a file of a wheelhouse with its digest; raise BrokenFileError for one that is another's."""
     path = path.absolute()
     digest = digest_of(path, watch)
-    if message is not None and digest != message:
+    if listed is not None and digest != listed:
         raise BrokenFileError(
             tr(
-                "is another file: its hash is {digest}…, expected {told}…",
+                "is another file: its hash is {digest}…, expected {expected}…",
                 digest=digest[:12],
-                told=message[:12],
+                expected=listed[:12],
             )
         )
     return path, digest

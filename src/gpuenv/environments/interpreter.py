@@ -128,13 +128,14 @@ def _described(
     packages = [str(item) for item in facts["packages"]]
     packages += [str(item) for item in facts["own"]] if venv and shares else []
     values = tuple(dict.fromkeys(package for package in packages if _may_be_folder(package)))
+    machine = str(facts["machine"]).lower()
     locked = Path(str(facts["stdlib"]), "EXTERNALLY-MANAGED")
     return Interpreter(
         path=str(python),
         version=str(facts["version"]),
         prefix=prefix or str(facts["base_prefix"]),
         base_prefix=str(facts["base_prefix"]),
-        machine=_architecture(str(facts["machine"])),
+        machine={"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine),
         bits=int(facts["bits"]),
         free_threaded=bool(facts["free_threaded"]),
         packages=values,
@@ -162,7 +163,3 @@ def is_virtual(python: Interpreter) -> bool:
 def is_environments(python: Interpreter) -> bool:
     """Tell whether a Python is an environment's, virtual or conda's, and not one by itself."""
     return is_virtual(python) or (bool(python.prefix) and is_there(Path(python.prefix or "", "conda-meta")))
-
-
-def _architecture(name: str) -> str:
-    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name.lower(), name.lower())

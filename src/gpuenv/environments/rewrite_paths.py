@@ -57,8 +57,7 @@ def relocated(content: bytes, move: Move) -> bytes:
 def replaced(content: bytes, move: Move) -> bytes:
     """Return a text with the path replaced wherever it ends as a name does: `/envs/a` is not `/envs/ab`."""
     for old in move.olds:
-        for form in (_plain, _in_json, _in_url):
-            before, after = form(old), form(move.new)
+        for before, after in zip(_spellings(old), _spellings(move.new), strict=True):
             if before in content:
                 pattern = (
                     rb"(?<!" + _NAME + rb")" + re.escape(before) + rb"(?![\w+~\x80-\xff-]|\.[\w\x80-\xff])"
@@ -67,16 +66,9 @@ def replaced(content: bytes, move: Move) -> bytes:
     return content
 
 
-def _plain(path: str) -> bytes:
-    return os.fsencode(path)
-
-
-def _in_json(path: str) -> bytes:
-    return json.dumps(path)[1:-1].encode()
-
-
-def _in_url(path: str) -> bytes:
-    return quote_from_bytes(os.fsencode(path)).encode()
+def _spellings(path: str) -> tuple[bytes, bytes, bytes]:
+    plain = os.fsencode(path)
+    return plain, json.dumps(path)[1:-1].encode(), quote_from_bytes(plain).encode()
 
 
 def _relocated_shebang(content: bytes, move: Move) -> tuple[bytes, bytes]:
@@ -141,9 +133,9 @@ def relocated_record(text: str, contents: Mapping[str, bytes]) -> str:
 
 
 def _recorded(row: Iterable[str], contents: Mapping[str, bytes]) -> list[str]:
-    path, *messages = list(row) or [""]
+    path, *fields = list(row) or [""]
     content = contents.get(path)
-    if content is None or len(messages) != 2 or not messages[0]:  # noqa: PLR2004 - hash, size
-        return [path, *messages]
+    if content is None or len(fields) != 2 or not fields[0]:  # noqa: PLR2004 - hash, size
+        return [path, *fields]
     digest = urlsafe_b64encode(sha256(content).digest()).rstrip(b"=").decode()
     return [path, f"sha256={digest}", str(len(content))]

@@ -152,7 +152,7 @@ def remove(environment: EnvironmentPaths) -> None:
             journals.write_journal(environment, journal)
             environment.path.rename(journal.old)
         except (UsageError, OSError) as error:
-            if not _lacks_room(error):
+            if not (is_full(error) if isinstance(error, OSError) else error.code == DISK_FULL):
                 raise
             journals.forget(environment)
             _remove_in_place(environment.path)
@@ -160,10 +160,6 @@ def remove(environment: EnvironmentPaths) -> None:
             on_disk.undo_or_finish(journal)
             journals.forget(environment)
         ledger.drop(environment)
-
-
-def _lacks_room(error: UsageError | OSError) -> bool:
-    return is_full(error) if isinstance(error, OSError) else error.code == DISK_FULL
 
 
 def _remove_in_place(root: Path) -> None:

@@ -111,12 +111,10 @@ def _group(
     made = without_secrets(made)
     plan = made.plan if isinstance(made, Locked) else made
     request = create_request(name, made, plan.machines[0])
-    return NodeGroup(hosts, plan, {**request, "record": _shared(request["record"])})
-
-
-def _shared(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record without what is about one machine, and about whoever planned."""
-    return {**record, "machine": None, "plan": {**record["plan"], "machines": [], "rejected": []}}
+    # without what is about one machine, and about whoever planned
+    record = {**request["record"], "machine": None}
+    record["plan"] = {**record["plan"], "machines": [], "rejected": []}
+    return NodeGroup(hosts, plan, {**request, "record": record})
 
 
 def playbook_files(groups: NodeGroups, name: str) -> dict[str, str]:

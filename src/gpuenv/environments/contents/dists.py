@@ -56,18 +56,18 @@ def _read(path: Path, info: Path) -> Dist | None:
     files = (info / "METADATA", info / "PKG-INFO", info)  # an egg-info may be a file itself
     text = next((text for file in files if (text := read_text(file, _METADATA))), "")
     try:
-        message, version, requires = parse_headers(text)
+        name, version, requires = parse_headers(text)
     except ValueError as error:
         return (
             Dist(name, named["version"] if named else None, str(path), problem=str(error)) if name else None
         )
-    keeps = _matters(message, requires)
+    keeps = name in STACK or any(re.match(r"torch\b", line) for line in requires)
     installer = (read_text(info / "INSTALLER", 64) or "").strip() or None
     # conda writes its own paths into files, and RECORD keeps the sizes from before
-    whole = installer != "conda" and (message in _WHOLE or _is_nvidia(message))
+    whole = installer != "conda" and (name in _WHOLE or _is_nvidia(name))
     missing, changed, example = _compare(path, info) if whole else (0, 0, None)
     return Dist(
-        name=message,
+        name=name,
         version=version,
         place=str(path),
         installer=installer,
@@ -77,10 +77,6 @@ def _read(path: Path, info: Path) -> Dist | None:
         changed=changed,
         example=example,
     )
-
-
-def _matters(name: str, requires: tuple[str, ...]) -> bool:
-    return name in STACK or any(re.match(r"torch\b", line) for line in requires)
 
 
 def _is_nvidia(name: str) -> bool:
@@ -126,14 +122,14 @@ def _recorded(info: Path) -> Iterator[tuple[str, int | None]]:
 
 def _compare(file: Path, info: Path) -> tuple[int, int, str | None]:
     """Count the files of a RECORD that are missing or of another size; compiled ones come and go."""
-    sizes = [(path, size, _size(file / path)) for path, size in _recorded(info) if not _is_fleeting(path)]
+    sizes = [
+        (path, size, _size(file / path))
+        for path, size in _recorded(info)
+        if not path.startswith("..") and not path.endswith(_FLEETING)
+    ]
     missing = [path for path, _, value in sizes if value is None]
     changed = [path for path, size, value in sizes if None not in (size, value) and size != value]
     return len(missing), len(changed), next(iter((*missing, *changed)), None)
-
-
-def _is_fleeting(path: str) -> bool:
-    return path.startswith("..") or path.endswith(_FLEETING)
 
 
 def _size(path: Path) -> int | None:

@@ -126,17 +126,14 @@ def _read(module: AnsibleModule) -> dict[str, Any]:
     if not isinstance(request, dict):
         module.fail_json(msg="the request is not base64 of a JSON object")
     if module.params["name"]:
-        request.update(_named(module.params["name"]))
+        name = module.params["name"]
+        is_path = name.startswith("/")
+        request.update(name=None if is_path else name, target=name if is_path else None)
     if module.params["action"] == "create" and module.check_mode:
         request["check"] = True
     if module.params["force"]:
         request["force"] = True
     return dict(request)
-
-
-def _named(name: str) -> dict[str, str | None]:
-    """Name an environment, by its path where it is one."""
-    return {"name": None, "target": name} if name.startswith("/") else {"name": name, "target": None}
 
 
 def main() -> None:

@@ -31,16 +31,12 @@ def _capabilities(machine_class: MachineClass) -> Hashable:
     return tuple(gpu.capability for gpu in machine_class.target.gpus)
 
 
-def _driven_capabilities(machine_class: MachineClass) -> Hashable:
-    return _driven(machine_class), _capabilities(machine_class)
-
-
 # What each rule reads of a machine, the cheapest first: many classes differ in nothing that one reads.
 _READ: Mapping[str, Callable[[MachineClass], Hashable]] = {
     "request": lambda machine_class: machine_class.has_gpus,
     "platform": _libc,
     "driver": _driven,
-    "kernels": _driven_capabilities,
+    "kernels": lambda machine_class: (_driven(machine_class), _capabilities(machine_class)),
     "library": _capabilities,
 }
 

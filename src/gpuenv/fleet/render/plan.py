@@ -12,7 +12,7 @@ from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.shell import one_line
 from gpuenv.formats.text import render_stack
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.model.machine import Gpu, Machine
+from gpuenv.model.machine import Machine
 
 _LONGEST = 60
 
@@ -69,11 +69,9 @@ def _name(gpu: tuple[str | None, str | None]) -> str:
 
 
 def _counted(machine: Machine) -> Counter[tuple[str | None, str | None]]:
-    return Counter(map(_kind, machine.gpus))
-
-
-def _kind(gpu: Gpu) -> tuple[str | None, str | None]:
-    return gpu.name, str(gpu.compute_capability) if gpu.compute_capability else None
+    return Counter(
+        (gpu.name, str(gpu.compute_capability) if gpu.compute_capability else None) for gpu in machine.gpus
+    )
 
 
 def render_groups(fleet: FleetPlan, *, verbose: bool = False) -> str:
