@@ -13,8 +13,8 @@ import pytest
 
 from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.patch.apply import patched
-from gpuenv.adapt.patch.unified_diff import unified_diff
 from gpuenv.adapt.read_project import read_project
+from gpuenv.adapt.render import unified_diff
 from gpuenv.adapt.write import write_files
 from gpuenv.model.errors import UsageError
 

@@ -15,7 +15,7 @@ from sampling import every
 
 from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.patch.apply import unapplied
-from gpuenv.adapt.patch.unified_diff import unified_diff
+from gpuenv.adapt.render import unified_diff
 from gpuenv.resolution.target import choose_target
 
 GIT = shutil.which("git")

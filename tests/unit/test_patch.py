@@ -11,7 +11,7 @@ from gpuenv.adapt.model import DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.patch.apply import patched, unapplied
 from gpuenv.adapt.patch.notation import admitting
-from gpuenv.adapt.patch.unified_diff import unified_diff
+from gpuenv.adapt.render import unified_diff
 
 R, E, P, S, C = "requirements.txt", "environment.yml", "pyproject.toml", "setup.py", "setup.cfg"
 

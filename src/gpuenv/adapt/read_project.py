@@ -13,7 +13,6 @@ from gpuenv.adapt.git_date import last_changed
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
 from gpuenv.adapt.parsers.collector import More, decode_text, shown
 from gpuenv.adapt.parsers.parse import parse_file
-from gpuenv.adapt.project_files import candidates, kind_of, project_files, readmes
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -22,6 +21,19 @@ from gpuenv.model.wheel import Platform
 _LARGEST = 2 << 20  # bytes
 _MOST = 100  # files that name one another
 _MOST_TOLD = 5  # lines that were not understood
+_ENVIRONMENTS = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "env.yml", "env.yaml")
+_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
+_OTHERS = (
+    "*env*.yml",
+    "*env*.yaml",
+    "*conda*.yml",
+    "*conda*.yaml",
+    "*requirements*.txt",
+    "requirements/*.txt",
+)
+_READMES = ("readme", "install")
+_TEXTS = (".md", ".rst", ".txt", "")
+_MOST_CANDIDATES = 20
 
 
 def read_project(
@@ -225,3 +237,37 @@ def _is_open(declared: DeclaredRequirement) -> bool:
     except InvalidRequirement:
         return False
     return not requirement.specifier and requirement.url is None
+
+
+def kind_of(path: Path) -> FileKind:
+    """Return the kind of a file by its name; anything that is not known is taken for pip's requirements."""
+    name = path.name.lower()
+    if name.endswith((".yml", ".yaml")):
+        return "environment"
+    if name.endswith(".toml"):
+        return "pyproject"
+    if name.endswith((".py", ".cfg")):
+        return "setup"
+    return "readme" if name.startswith("readme") or name.endswith((".md", ".rst")) else "requirements"
+
+
+def candidates(folder: Path) -> tuple[tuple[Path, ...], ...]:
+    """Return the files that may say what to install, the likeliest first; those that go together in one."""
+    single = [folder / name for name in ("requirements.txt", *_ENVIRONMENTS)]
+    others = [path for pattern in _OTHERS for path in sorted(folder.glob(pattern))][:_MOST_CANDIDATES]
+    project = project_files(folder)
+    results = [(path,) for path in single if path.is_file()]
+    rest = [(path,) for path in others if path.is_file()]
+    return tuple(dict.fromkeys((*results, *((project,) if project else ()), *rest)))
+
+
+def project_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files in which a project says what it requires."""
+    return tuple(folder / name for name in _PROJECT if (folder / name).is_file())
+
+
+def readmes(folder: Path) -> tuple[Path, ...]:
+    """Return the files that tell people how to install, the README first."""
+    texts = (path for path in sorted(folder.iterdir()) if path.suffix.lower() in _TEXTS)
+    named = (path for path in texts if path.stem.lower().startswith(_READMES) and path.is_file())
+    return tuple(sorted(named, key=lambda path: (not path.stem.lower().startswith("readme"), len(path.name))))

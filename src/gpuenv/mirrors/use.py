@@ -28,13 +28,13 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.mirrors import undo_journal as journal
-from gpuenv.mirrors.precedence import precedence_warnings
 from gpuenv.mirrors.settings import (
     FORMATS,
     TOOLS,
     UseOptions,
     carries,
     chosen_mirror,
+    precedence_warnings,
     put_back,
     wanted_settings,
 )

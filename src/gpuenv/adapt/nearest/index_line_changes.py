@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
-from gpuenv.adapt.nearest.index_pages import is_page_of_torch, variant_of_page
-from gpuenv.adapt.nearest.request import Wishes
+from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_of_page
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because

@@ -16,10 +16,17 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
-from gpuenv.adapt.nearest.index_pages import variant_of_page
 from gpuenv.adapt.nearest.known_bad_dependencies import tightened
 from gpuenv.adapt.nearest.reasons import Reasons
-from gpuenv.adapt.nearest.request import Wishes, public, python_of, requirement_of, variant_in, wishes_for
+from gpuenv.adapt.nearest.request import (
+    Wishes,
+    public,
+    python_of,
+    requirement_of,
+    variant_in,
+    variant_of_page,
+    wishes_for,
+)
 from gpuenv.adapt.nearest.resolves_to import is_condas, resolves_to
 from gpuenv.adapt.nearest.search import Nearest
 from gpuenv.i18n.messages import gettext, tr

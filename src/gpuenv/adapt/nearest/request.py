@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +17,6 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, Project
-from gpuenv.adapt.nearest.index_pages import variant_of_page
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.python import PythonOffer
@@ -27,6 +27,20 @@ from gpuenv.resolution.request import STACK, Request, parse_python
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_wheel_name
+
+_OF_VARIANT = re.compile(r"/(cpu|cu\d{2,3})(?=/|['\"\s]|$)")
+_OF_TORCH = re.compile(r"/torch_stable\.html|/whl(?:/|['\"\s]|$)|/pytorch-wheels(?:/|['\"\s]|$)")
+
+
+def variant_of_page(text: str) -> Variant | None:
+    """Return the variant of the builds on a page like PyTorch's: `https://…/whl/cu118/torch/`."""
+    match = _OF_VARIANT.search(text)
+    return Variant(match[1]) if match and is_page_of_torch(text) else None
+
+
+def is_page_of_torch(text: str) -> bool:
+    """Whether an address is that of the PyTorch index, of a copy of it, or of a page of it."""
+    return _OF_TORCH.search(text) is not None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,9 +183,6 @@ def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | No
     order = (*STACK, "index") if by_pip else (*STACK, "cuda", "index")
     variants = (variant_in(item) for project in order for item in own if item.project == project)
     return next((variant for variant in variants if variant is not None), None)
-
-
-# the request
 
 
 def request_of(project: Project, base: Request) -> Request:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.adapt.nearest.index_pages import is_page_of_torch, variant_of_page
-from gpuenv.adapt.nearest.request import Wishes, variant_in
+from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_in, variant_of_page
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Candidate, IndexedFile

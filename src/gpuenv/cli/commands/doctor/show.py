@@ -6,8 +6,7 @@ import sys
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
-from gpuenv.doctor.render import render_diagnosis_text
+from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis, render_diagnosis_text
 from gpuenv.model.errors import Because, Fix, VerificationFailed
 
 PROBLEM = VerificationFailed.exit_code
