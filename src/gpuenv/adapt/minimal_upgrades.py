@@ -193,7 +193,8 @@ class _Search:
         if hopeless := without_wheels & self.never_built:
             self.unbuilt |= hopeless
             return True
-        culprits = {word for word in _words(outcome) if word in names and self._specifier(word)} - self.loose
+        words = (str(canonicalize_name(word.rstrip(".-"))) for word in _WORD.findall(outcome.message))
+        culprits = {word for word in words if word in names and self._specifier(word)} - self.loose
         self.loose |= culprits
         return bool(culprits)
 
@@ -282,7 +283,3 @@ def _version(text: str) -> Version | None:
 
 def _named(pattern: re.Pattern[str], outcome: Unresolvable) -> set[str]:
     return {str(canonicalize_name(name)) for name in pattern.findall(outcome.message)}
-
-
-def _words(outcome: Unresolvable) -> set[str]:
-    return {str(canonicalize_name(word.rstrip(".-"))) for word in _WORD.findall(outcome.message)}

@@ -92,7 +92,10 @@ def _refuse_link_away(path: Path) -> None:
 
 
 def _unwritable(path: Path, error: str | Exception) -> UsageError:
-    reason = error if isinstance(error, str) else _reason(error)
+    if isinstance(error, UsageError):
+        reason = error.because[0].text if error.because else error.message
+    else:
+        reason = error if isinstance(error, str) else reason_of(error)
     return UsageError(
         tr("{path} cannot be written: {reason}", path=path, reason=reason),
         code="unwritable",
@@ -139,9 +142,3 @@ def _replace(path: Path, content: bytes) -> None:
         replace_bytes(path, content)
     except UsageError as error:
         raise _unwritable(path, error) from None
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UsageError):
-        return error.because[0].text if error.because else error.message
-    return reason_of(error)

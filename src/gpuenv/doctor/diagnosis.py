@@ -1,4 +1,4 @@
-"""The diagnosis: every check's verdict in order of dependence, and the one root cause."""
+"""The diagnosis, as a value, data and text: all verdicts in order of dependence, and the one root cause."""
 
 from __future__ import annotations
 
@@ -84,16 +84,10 @@ def diagnose(findings: Findings, knowledge: Knowledge, rows: Sequence[Row]) -> D
     judged += [(row, skipped(gettext(row["instead"] or "-"))) for row in others.values()]
     common = _common(findings)
     verdicts = tuple(_verdict(row, outcome, findings.distribution, common) for row, outcome in judged)
-    return Diagnosis(
-        findings.environment,
-        tuple(sorted(verdicts, key=lambda verdict: order.index(verdict.group))),
-        _about(findings),
-    )
-
-
-def _about(findings: Findings) -> str:
     torch = queries.torch_label(findings) if queries.has_torch(findings) else tr("no torch")
-    return " · ".join((torch, f"Python {findings.python.version or '?'}", describe(findings.machine)))
+    about = " · ".join((torch, f"Python {findings.python.version or '?'}", describe(findings.machine)))
+    ordered = tuple(sorted(verdicts, key=lambda verdict: order.index(verdict.group)))
+    return Diagnosis(findings.environment, ordered, about)
 
 
 def _common(findings: Findings) -> dict[str, str]:

@@ -6,19 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.doctor.probes.gpus import read_devices, read_nodes, read_states
-from gpuenv.doctor.probes.kernel import read_kernel
-from gpuenv.doctor.probes.package_indexes import lost_certificates, read_indexes
-from gpuenv.doctor.probes.shadowing import (
-    first_python,
-    read_driver_libraries,
-    read_foreign_libraries,
-    read_foreign_torch,
-    read_here,
-    schedulers,
-)
-from gpuenv.doctor.probes.system import read_distribution, read_limits, read_variables, read_windows
-from gpuenv.doctor.probes.torch_files import read_torch, read_unread
+from gpuenv.doctor.probes import gpus, kernel, package_indexes, shadowing, system, torch_files
 from gpuenv.environments.conda.meta import installed_names
 from gpuenv.environments.contents.dists import read_dists, read_leftovers, read_shared_files
 from gpuenv.environments.interpreter import ask_interpreter, read_interpreter
@@ -49,12 +37,13 @@ def read_findings(
         python = read_interpreter(located.python, located.root)
     else:
         python = ask_interpreter(located.python, located.root, environ)
-    torch = read_torch(python, environ, root)
+    torch = torch_files.read_torch(python, environ, root)
     dists = read_dists((*python.packages, *((python.user_site or "",) if python.uses_user_site else ())))
     broken = bool(machine.blocking_problems) or not machine.gpus
     work = here or Path.cwd()
+    disk = Path(python.packages[0]) if python.packages else located.python.parent
     planned = planned_of(read_record(located.root)) if located.root else None
-    kernel = read_kernel(root, environ, messages=broken and machine.system.os == "linux")
+    driver = kernel.read_kernel(root, environ, messages=broken and machine.system.os == "linux")
     return Findings(
         environment=located.label,
         machine=machine,
@@ -65,23 +54,23 @@ def read_findings(
         shared_files=read_shared_files(dists),
         leftovers=read_leftovers(python.packages[:1]),
         conda=_conda(located),
-        foreign_torch=read_foreign_torch(python, torch, environ),
-        foreign_libraries=read_foreign_libraries(torch, dists, environ),
-        driver_libraries=read_driver_libraries(kernel, environ, root),
-        here=read_here(work, python),
-        first_python=first_python(environ),
-        programs=schedulers(environ),
-        variables=read_variables(environ),
-        nodes=read_nodes(root),
-        pci=read_devices(root),
-        states=read_states(environ, root) if machine.gpus else (),
-        kernel=kernel,
-        limits=read_limits(root, Path(python.packages[0]) if python.packages else located.python.parent),
-        windows=read_windows(environ) if os.name == "nt" else None,
-        indexes=read_indexes(environ, prefix=located.root, root=root, here=work),
-        lost_certificates=lost_certificates(environ, work),
-        unread=read_unread(python),
-        distribution=read_distribution(root),
+        foreign_torch=shadowing.read_foreign_torch(python, torch, environ),
+        foreign_libraries=shadowing.read_foreign_libraries(torch, dists, environ),
+        driver_libraries=shadowing.read_driver_libraries(driver, environ, root),
+        here=shadowing.read_here(work, python),
+        first_python=shadowing.first_python(environ),
+        programs=shadowing.schedulers(environ),
+        variables=system.read_variables(environ),
+        nodes=gpus.read_nodes(root),
+        pci=gpus.read_devices(root),
+        states=gpus.read_states(environ, root) if machine.gpus else (),
+        kernel=driver,
+        limits=system.read_limits(root, disk),
+        windows=system.read_windows(environ) if os.name == "nt" else None,
+        indexes=package_indexes.read_indexes(environ, prefix=located.root, root=root, here=work),
+        lost_certificates=package_indexes.lost_certificates(environ, work),
+        unread=torch_files.read_unread(python),
+        distribution=system.read_distribution(root),
         cpu_requested=planned is not None and planned.cpu_requested,
         planned_without_gpu=planned is not None and planned.without_gpu,
     )

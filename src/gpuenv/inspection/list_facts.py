@@ -23,23 +23,20 @@ def list_facts(environment: Environment, environ: Mapping[str, str]) -> dict[str
     """
     paths, record = environment.paths, environment.record
     used, proof = last_used(paths.path), record.proof or {}
+    gpus = proof.get("gpus")
     return {
         "size": environment_size(paths, cache_root(environ)),
         "created": record.created or None,
         "last_used": used.isoformat(timespec="seconds") if used else None,
         "verified_at": _text(proof.get("at")),
         "verified_driver": _text(proof.get("driver")),
-        "verified_gpus": [gpu for gpu in _list(proof.get("gpus")) if isinstance(gpu, str)],
+        "verified_gpus": [gpu for gpu in gpus if isinstance(gpu, str)] if isinstance(gpus, list) else [],
         "outdated": outdated_proof(record, paths.name),
     }
 
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def ago(moment: object, now: datetime | None = None) -> str | None:

@@ -130,7 +130,10 @@ class OfficialPlaces:
         Where PyPI has its files is told by links on cached pages, by pip, or by a page that is read now.
         """
         projects = tuple(canonicalize_name(name) for name in mirrored)
-        return Official(self.torch, self.index, self._files(projects) if projects else None)
+        files = None
+        if projects:
+            files = self._linked(projects, offline=True) or self._pips or self._linked(projects[:1])
+        return Official(self.torch, self.index, files)
 
     def find(self, package: PlannedPackage) -> PlannedPackage | None:
         """Return a file as an index lists it with its hash; None where none does.
@@ -148,12 +151,9 @@ class OfficialPlaces:
                     return replace(planned, sha256=file.sha256, size=package.size or file.size)
         return None
 
-    def _files(self, projects: tuple[NormalizedName, ...]) -> str | None:
-        return self._linked(projects, offline=True) or self._told or self._linked(projects[:1])
-
     @cached_property
-    def _told(self) -> str | None:
-        """What pip knows of its own default index, which is no other."""
+    def _pips(self) -> str | None:
+        """Where pip's own default index has its files."""
         configured = self.official.pypi and self.official.pypi.simple
         host = None if configured or not self.index else default_file_host()
         return f"{urlsplit(self.index or '').scheme}://{host}/{_FOLDER}" if host else None

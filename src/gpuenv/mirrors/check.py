@@ -83,9 +83,14 @@ class CheckedMirrors:
 def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Follow) -> CheckedMirrors:
     """Ask the mirrors, side by side; raise UsageError for a name or a file that means nothing."""
     mirrors = load_mirrors(environ)
-    chosen = _chosen(options.names, mirrors)
+    pairs = ((name, name.strip()) for name in options.names)
+    named = (_at(bare, mirrors) if is_remote(bare) else mirrors.find(name) for name, bare in pairs)
+    chosen = tuple({mirror.name: mirror for mirror in (named if options.names else mirrors.all)}.values())
     wanted = sought_files(options.asked_for, mirrors.find(_OFFICIAL), environ)
-    known = _known(chosen, wanted, Memory() if options.again else read_memory(environ))
+    memory = Memory() if options.again else read_memory(environ)
+    measured_today = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in chosen}
+    # those that were well; the others may have been mended
+    known = {name: status for name, status in measured_today.items() if status and status.bytes_per_s}
     requested = tuple(mirror for mirror in chosen if mirror.name not in known and not_asked(mirror) is None)
     measured = _measured(requested, wanted, mirrors, environ, follow)
     _remember(requested, measured, wanted, environ)
@@ -96,12 +101,6 @@ def check_mirrors(options: CheckOptions, environ: Mapping[str, str], follow: Fol
         tuple(target.filename for target in wanted.groups[0]),
         frozenset(known),
     )
-
-
-def _chosen(names: tuple[str, ...], mirrors: Mirrors) -> tuple[Mirror, ...]:
-    """The mirrors by name or address, or all of them."""
-    named = (_at(name.strip(), mirrors) if is_remote(name.strip()) else mirrors.find(name) for name in names)
-    return tuple({mirror.name: mirror for mirror in (named if names else mirrors.all)}.values())
 
 
 def _at(url: str, mirrors: Mirrors) -> Mirror:
@@ -118,12 +117,6 @@ def _at(url: str, mirrors: Mirrors) -> Mirror:
     folder = source.url.rpartition("/")[2]
     address = source.url if Variant(folder).is_known else f"{source.url}/{{variant}}"
     return replace(made, torch=TorchPart(address, "pep503", hashes=False))
-
-
-def _known(mirrors: tuple[Mirror, ...], wanted: WantedFiles, memory: Memory) -> dict[str, MirrorStatus]:
-    """What was found out today of those that were well; the others may have been mended."""
-    statuses = {mirror.name: memory.verdict_of(mirror, wanted.label) for mirror in mirrors}
-    return {name: verdict for name, verdict in statuses.items() if verdict and verdict.bytes_per_s}
 
 
 def _measured(

@@ -13,16 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.environments.store import find_store
-from gpuenv.files.config_files import (
-    check_writable,
-    decoded,
-    digest,
-    missing_folders,
-    read_bytes,
-    remove,
-    remove_folders,
-    replace_bytes,
-)
+from gpuenv.files import config_files
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
@@ -86,8 +77,9 @@ def plan_use(name: str, options: UseOptions, environ: Mapping[str, str]) -> Chan
     places = _places(environ)
     changes: list[ConfigurationChange] = []
     there = tuple(tool for tool in TOOLS if carries(mirror, tool) and _is_there(tool, options.scope, places))
+    files = {"pip": places.pip_file, "uv": places.uv_file, "conda": places.conda_file}
     for tool in options.tools or there:
-        path = _file(tool, options.scope, places)
+        path = files[tool](options.scope)
         if path is not None:
             change = _change(tool, path, mirror, mirrors)
             changes.append(replace(change, private=options.scope == "user" and _brings_secret(change)))
@@ -107,14 +99,14 @@ def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
     """Write the files, all or none; what each held before is kept first."""
     directory = _directory(environ)
     for change in planned.changes:
-        check_writable(change.path)
+        config_files.check_writable(change.path)
         _check_unchanged(change)
     done: list[tuple[ConfigurationChange, journal.SavedFile | None]] = []
     try:
         for change in planned.changes:
             done.append((change, journal.load(directory, change.path)))
             journal.keep(directory, _kept(change, planned.mirror, done[-1][1]))
-            replace_bytes(change.path, change.after or b"", private=change.private)
+            config_files.replace_bytes(change.path, change.after or b"", private=change.private)
     except UsageError:
         for change, earlier in done:
             _undo(directory, change, earlier)
@@ -123,11 +115,11 @@ def apply_use(planned: Changes, environ: Mapping[str, str]) -> None:
 
 def _undo(directory: Path, change: ConfigurationChange, earlier: journal.SavedFile | None) -> None:
     """Take back a change that others of the same command could not follow."""
-    if read_bytes(change.path) == change.after:
+    if config_files.read_bytes(change.path) == change.after:
         if change.before is None:
-            remove(change.path)
+            config_files.remove(change.path)
         else:
-            replace_bytes(change.path, change.before)
+            config_files.replace_bytes(change.path, change.before)
     if earlier is None:
         journal.forget(directory, change.path)
     else:
@@ -135,7 +127,7 @@ def _undo(directory: Path, change: ConfigurationChange, earlier: journal.SavedFi
 
 
 def _check_unchanged(change: ConfigurationChange) -> None:
-    if read_bytes(change.path) != change.before:
+    if config_files.read_bytes(change.path) != change.before:
         raise UsageError(
             tr("`{file}` changed while it was read", file=change.path),
             code="settings-changed",
@@ -157,12 +149,12 @@ def apply_reset(planned: Changes, environ: Mapping[str, str]) -> None:
         _check_unchanged(change)
         kept = journal.load(directory, change.path)
         if change.after is None:
-            remove(change.path)
+            config_files.remove(change.path)
             folders += kept.folders if kept else ()
         elif change.after != change.before:
-            replace_bytes(change.path, change.after)
+            config_files.replace_bytes(change.path, change.after)
         journal.forget(directory, change.path)
-    remove_folders(tuple(folders))
+    config_files.remove_folders(tuple(folders))
 
 
 def _places(environ: Mapping[str, str]) -> ConfigurationFolders:
@@ -187,14 +179,9 @@ def _is_there(tool: Tool, scope: Scope, places: ConfigurationFolders) -> bool:
     return bool(path or named) or places.conda_file(scope).exists()
 
 
-def _file(tool: Tool, scope: Scope, places: ConfigurationFolders) -> Path | None:
-    files = {"pip": places.pip_file, "uv": places.uv_file, "conda": places.conda_file}
-    return files[tool](scope)
-
-
 def _change(tool: Tool, path: Path, mirror: Mirror, mirrors: Mirrors) -> ConfigurationChange:
-    before = read_bytes(path)
-    text = decoded(path, before)
+    before = config_files.read_bytes(path)
+    text = config_files.decoded(path, before)
     form = FORMATS[tool]
     try:
         present = form.read_settings(text)
@@ -233,21 +220,21 @@ def _kept(change: ConfigurationChange, mirror: str, earlier: journal.SavedFile |
         mirror=mirror,
         when=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         original=earlier.original if earlier else change.before,
-        written=digest(change.after or b""),
+        written=config_files.digest(change.after or b""),
         settings=tuple((key, first[key], after) for key, after in newest.items()),
-        folders=earlier.folders if earlier else missing_folders(change.path),
+        folders=earlier.folders if earlier else config_files.missing_folders(change.path),
     )
 
 
 def _back(kept: journal.SavedFile) -> ConfigurationChange:
     """What brings a file back: its former bytes if nobody touched it since, else its own keys alone."""
-    now = read_bytes(kept.path)
+    now = config_files.read_bytes(kept.path)
     tool = kept.tool
-    if now == kept.original or (now is not None and digest(now) == kept.written):
+    if now == kept.original or (now is not None and config_files.digest(now) == kept.written):
         return ConfigurationChange(tool, kept.path, now, kept.original)
     if now is None:  # removed by hand: there is nothing of ours left in it
         return ConfigurationChange(tool, kept.path, None, None)
-    text = decoded(kept.path, now)
+    text = config_files.decoded(kept.path, now)
     form = FORMATS[tool]
     try:
         back, left = put_back(form.read_settings(text), kept.settings)

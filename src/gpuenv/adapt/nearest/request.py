@@ -1,4 +1,4 @@
-"""What was left, as wishes of one Python and as a request in which all that may move is free."""
+"""What a project declares, as wishes of one Python and as a request in which all that may move is free."""
 
 from __future__ import annotations
 
@@ -112,15 +112,12 @@ def variant_in(declared: DeclaredRequirement) -> Variant | None:
     try:
         if declared.project == "cuda":
             return parse_variant(declared.requirement or "")
-        local = _local(requirement_of(declared)) if declared.project in STACK else None
+        requirement = requirement_of(declared) if declared.project in STACK else None
+        locals_ = (item.version.partition("+")[2] for item in requirement.specifier) if requirement else ()
+        local = next(filter(None, locals_), None)
         return parse_variant(local) if local else None
     except ValueError:
         return None
-
-
-def _local(requirement: Requirement | None) -> str | None:
-    named = (item.version.partition("+")[2] for item in requirement.specifier) if requirement else ()
-    return next(filter(None, named), None)
 
 
 def public(specifier: SpecifierSet) -> SpecifierSet:

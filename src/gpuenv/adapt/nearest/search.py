@@ -96,7 +96,7 @@ def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:
     """Yield the question, then without each project that goes with nothing here, then without more."""
     yield question
     projects = _projects(question)
-    alone = tuple(project for project in projects if not _is_served(question, (project,)))
+    alone = tuple(project for project in projects if not _is_served(question, project))
     if alone:
         yield _without(question, alone)
     others = [project for project in projects if project not in alone]
@@ -106,8 +106,8 @@ def _fewer_and_fewer(question: ResolutionInput) -> Iterator[ResolutionInput]:
     yield _without(question, projects)
 
 
-def _is_served(question: ResolutionInput, projects: tuple[str, ...]) -> bool:
-    rest = tuple(project for project in _projects(question) if project not in projects)
+def _is_served(question: ResolutionInput, project: str) -> bool:
+    rest = tuple(other for other in _projects(question) if other != project)
     return bool(decide(_free(_without(question, rest))).choices)
 
 

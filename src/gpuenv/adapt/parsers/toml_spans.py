@@ -91,7 +91,7 @@ class _Scanner:
         while True:
             part = _PART.match(self.text, self.at)
             assert part is not None  # noqa: S101 - the text is valid
-            names.append(part["bare"] or _unquoted(part["quoted"]))
+            names.append(part["bare"] or str(load_toml(f"key = {part['quoted']}")["key"]))
             self.at = part.end()
             if not self.text.startswith(".", self.at):
                 return tuple(names)
@@ -146,10 +146,6 @@ class _Scanner:
         if self.text[self.at] == ",":
             self.at += 1
             self._skip()
-
-
-def _unquoted(quoted: str) -> str:
-    return str(load_toml(f"key = {quoted}")["key"])
 
 
 def value_at(document: Mapping[str, Any], key: Key) -> Any:

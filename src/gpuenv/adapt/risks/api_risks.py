@@ -57,9 +57,10 @@ def risks_of(
     """
     moves = tuple(_move(change) for change in changes)
     known = parse_api_changes(rows)
+    names = (_ALIASES.get(change.project, change.project) for change in changes)
     crossed = tuple(
-        _gravest(row for row in known if row.project == _project(change) and move and move.crosses(row))
-        for change, move in zip(changes, moves, strict=True)
+        _gravest(row for row in known if row.project == name and move and move.crosses(row))
+        for name, move in zip(names, moves, strict=True)
     )
     texts = tuple(code)
     uses = places_of({row.id: row for met in crossed for row in met}.values(), texts, MOST_PLACES)
@@ -67,10 +68,6 @@ def risks_of(
         replace(change, risks=_risks(move, met, uses, looked=bool(texts))) if move and met else change
         for change, move, met in zip(changes, moves, crossed, strict=True)
     )
-
-
-def _project(change: RequirementChange) -> str:
-    return _ALIASES.get(change.project, change.project)
 
 
 def _gravest(rows: Iterable[ApiChange]) -> tuple[ApiChange, ...]:

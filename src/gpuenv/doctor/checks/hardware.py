@@ -11,7 +11,6 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
 from gpuenv.resolution.gpu_coverage import cover
-from gpuenv.resolution.target import TargetGpu
 
 _RUNS = frozenset({"native", "ptx"})
 _FAILED_START = "RmInitAdapter"
@@ -81,13 +80,9 @@ def old_gpu(findings: Findings, knowledge: Knowledge) -> Outcome:
         support = knowledge.architecture_of(gpu.capability)
         left = support is not None and support.last_cuda is not None  # others may be newer than what is known
         if left and not any(cover(build, gpu.capability, knowledge) in _RUNS for build in builds):
-            return problem("no-build", gpu.label, gpu=gpu.label, branch=_branch(gpu, knowledge))
+            branch = (support.last_driver_branch if support else None) or "?"
+            return problem("no-build", gpu.label, gpu=gpu.label, branch=branch)
     return ok(", ".join(gpu.label for gpu in gpus))
-
-
-def _branch(gpu: TargetGpu, knowledge: Knowledge) -> str:
-    support = knowledge.architecture_of(gpu.capability)
-    return str(support.last_driver_branch) if support and support.last_driver_branch else "?"
 
 
 @check("D22")  # the driver is loaded and can't start the GPU

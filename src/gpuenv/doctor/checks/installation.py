@@ -122,9 +122,5 @@ def conda_cpu(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if findings.cpu_requested or not queries.sees_hardware(findings):
         return ok(read)
     case = "cpuonly" if queries.conda_of(findings, "cpuonly") else "cpu"
-    return problem(case, read, build=record.build, cuda=_wanted_cuda(findings))
-
-
-def _wanted_cuda(findings: Findings) -> str:
     driver = findings.machine.driver
-    return str(driver.cuda) if driver and driver.cuda else "12.6"
+    return problem(case, read, build=record.build, cuda=driver.cuda if driver and driver.cuda else "12.6")

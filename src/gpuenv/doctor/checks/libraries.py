@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.doctor.checks import known_combinations, queries
@@ -48,17 +48,10 @@ def wanted_cuda_packages(findings: Findings) -> tuple[Requirement, ...]:
     if platform is None or torch is None or not findings.python.version:
         return ()
     environment = marker_environment(platform, findings.python.version)
-    parsed = (_parse_requirement(line) for line in torch.requires)
+    parsed = map(queries.parse_requirement, torch.requires)
     own = (item for item in parsed if item and item.name.lower().startswith(_CUDA_PACKAGES))
     facts = {**environment, "extra": ""}
     return tuple(item for item in own if item.marker is None or item.marker.evaluate(facts))
-
-
-def _parse_requirement(line: str) -> Requirement | None:
-    try:
-        return Requirement(line)
-    except InvalidRequirement:
-        return None
 
 
 @check("D30")  # CUDA's libraries are missing

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import Requirement
 from packaging.version import Version
 
 from gpuenv.doctor.checks import known_combinations, queries
@@ -79,15 +79,10 @@ def _variant(
 
 
 def _asked_torch(findings: Findings, name: str) -> Iterator[Requirement]:
-    """Yield what the companion's metadata asks of torch: `torch==2.14.1`; a lower bound alone says little."""
+    """Return what the companion's metadata asks of torch: `torch==2.14.1`; a lower bound alone says little."""
     dist = queries.dist_of(findings, name)
-    for line in dist.requires if dist else ():
-        try:
-            requirement = Requirement(line)
-        except InvalidRequirement:
-            continue
-        if requirement.name == "torch" and requirement.specifier:
-            yield requirement
+    parsed = map(queries.parse_requirement, dist.requires if dist else ())
+    return (item for item in parsed if item and item.name == "torch" and item.specifier)
 
 
 @check("D41")  # NumPy 2 with a torch built for NumPy 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.model.findings import CondaPackage, Dist, Findings, PciDevice
@@ -29,6 +30,14 @@ _NVML = "libnvidia-ml"  # a container without a GPU lacks it too
 # where a problem's repair begins, in English and in Chinese
 _QUOTED_END = re.compile(r"(?<=`)(?:: |：)")
 _END = re.compile(r": |：")
+
+
+def parse_requirement(line: str) -> Requirement | None:
+    """Parse a `Requires-Dist`; None where it is not valid."""
+    try:
+        return Requirement(line)
+    except InvalidRequirement:
+        return None
 
 
 def version_of(text: str | None) -> Version | None:

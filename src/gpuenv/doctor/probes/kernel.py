@@ -36,17 +36,19 @@ _MOST_PROCESSES = 5000
 def read_kernel(root: Path, environ: Mapping[str, str], *, messages: bool) -> KernelFindings:
     """Read what the kernel tells; its messages, which may take a call of dmesg, only where asked for."""
     release = (read_text(root / "proc/sys/kernel/osrelease") or "").strip() or None
+    driver = (read_text(root / "proc/driver/nvidia/version") or "").strip().splitlines()
+    suspended = (read_text(root / "sys/power/suspend_stats/success") or "").strip()
     return KernelFindings(
         release=release,
         modules=parse_modules(read_text(root / "proc/modules", 1 << 20) or ""),
-        nvidia=_first_line(read_text(root / "proc/driver/nvidia/version")),
+        nvidia=driver[0][:_LONGEST] if driver else None,
         built=_is_built(root, release),
         built_for=tuple(name for name in _kernels(root) if name != release and _is_built(root, name)),
         blacklists=tuple(_blacklists(root)),
         secure_boot=_secure_boot(root),
         libraries=driver_libraries(root),
         messages=_messages(environ) if messages else (),
-        suspended=_suspended(root),
+        suspended=int(suspended) if suspended.isascii() and suspended.isdigit() else 0,
         fabric_manager=_has_process(root, "nv-fabricmanage"),
     )
 
@@ -57,11 +59,6 @@ def parse_modules(text: str) -> tuple[str, ...]:
     Sample: `nvidia_uvm 1437696 0 - Live 0x0000000000000000 (POE)`
     """
     return tuple(match[1] for match in _GRAPHICS.finditer(text))
-
-
-def _first_line(text: str | None) -> str | None:
-    lines = (text or "").strip().splitlines()
-    return lines[0][:_LONGEST] if lines else None
 
 
 def _kernels(root: Path) -> tuple[str, ...]:
@@ -128,11 +125,6 @@ def _messages(environ: Mapping[str, str]) -> tuple[str, ...]:
     done = process.run([str(dmesg)], timeout_s=_LIMIT_S, environ=environ)
     lines = [line[:_LONGEST] for line in done.stdout.splitlines() if _MESSAGE.search(line[:_LONGEST])]
     return tuple(lines[-_KEPT_MESSAGES:])
-
-
-def _suspended(root: Path) -> int:
-    text = (read_text(root / "sys/power/suspend_stats/success") or "").strip()
-    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _has_process(root: Path, name: str) -> bool | None:

@@ -41,12 +41,13 @@ def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> T
         return None
     version, variant, problem = _version(path / "torch/version.py")
     needs, finds_own, named = _linked(path / "torch/lib")
+    flags = (_read_flags(path / "torch/lib" / name) for name in _FLAG_LIBRARIES)
     folders = (*named, *_places(path, python, environ, root))
     return TorchFiles(
         place=str(path),
         version=version,
         variant=variant,
-        architectures=_architectures(path / "torch/lib"),
+        architectures=next(filter(None, flags), ()),
         needs=needs,
         lacking=tuple(name for name in needs if not any(is_there(folder / name) for folder in folders)),
         finds_own=finds_own,
@@ -76,11 +77,6 @@ def _version(file: Path) -> tuple[str | None, str | None, str | None]:
     if version_file.version is None and variant is None:
         return None, None, tr("torch/version.py has neither the version nor CUDA")
     return str(version_file.version) if version_file.version else None, variant, None
-
-
-def _architectures(folder: Path) -> tuple[str, ...]:
-    results = (_read_flags(folder / name) for name in _FLAG_LIBRARIES)
-    return next((flags for flags in results if flags), ())
 
 
 def _read_flags(library: Path) -> tuple[str, ...]:
