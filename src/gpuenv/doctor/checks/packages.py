@@ -79,7 +79,7 @@ def _variant(
 
 
 def _asked_torch(findings: Findings, name: str) -> Iterator[Requirement]:
-    """Return what the companion's metadata asks of torch: `torch==2.14.1`; a lower bound alone says little."""
+    """Return what the companion's metadata requires of torch; a lower bound alone says little."""
     dist = queries.dist_of(findings, name)
     parsed = map(queries.parse_requirement, dist.requires if dist else ())
     return (item for item in parsed if item and item.name == "torch" and item.specifier)
