@@ -13,7 +13,7 @@ from gpuenv.activation.entering import activated, run
 from gpuenv.environments.listing import find_environment, list_environments, note_external
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
-from gpuenv.host.software.conda_environments import find_conda_environments
+from gpuenv.host.software.package_managers import find_conda_environments
 from gpuenv.model.errors import UsageError
 from gpuenv.operations.manage import check_removable, foreign, list_foreign, render_foreign
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gpuenv import matrices
 from gpuenv.installers.conda.failure import parse_failure_words
-from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
+from gpuenv.installers.rattler import parse_rattler_failure
 
 KNOWN = parse_failure_words(matrices.load("conda-tools"), embedded=True)
 

@@ -61,10 +61,7 @@ def keep_private(path: Path, content: bytes) -> None:
 
 
 def replace_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Put `content` at `path` in one step, through links, its mode kept; folders are made.
-
-    No other user can read it before it has its mode; `private`: nor afterwards.
-    """
+    """Replace a file in one step, through links, with its mode or 0600 (`private`); folders are created."""
     check_writable(path)
     target = path.resolve()
     made = missing_folders(path)

@@ -20,10 +20,7 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def read_limited(path: Path, limit: int = LARGEST, *, patient: bool = False) -> bytes:
-    """Return what a file holds; raise OSError, or ValueError for more than `limit` bytes.
-
-    Of a pipe that nobody writes into it is a ValueError too; `patient` waits for as long as somebody might.
-    """
+    """Return a file's content; raise OSError or ValueError, also for an idle pipe unless `patient`."""
     return _within(limit, read_start(path, limit + 1, patient=patient))
 
 

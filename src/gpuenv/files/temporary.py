@@ -14,10 +14,7 @@ _BYTES = 4096
 
 
 def temporary_parent() -> str:
-    """Return the folder that temporary files and folders are made in; raise OSError where there is none.
-
-    It is never the folder one stands in, which tempfile takes in the end.
-    """
+    """Return the folder for temporary files, never the current one; raise OSError."""
     if os.name != "posix":
         import tempfile  # noqa: PLC0415 - Windows has a folder for each user
 

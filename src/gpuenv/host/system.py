@@ -33,10 +33,7 @@ UNAME = "uname"
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Results of system calls: `platform` is `sys.platform`, `libc` that of confstr.
-
-    `loader` is the path of musl's loader, if any, `musl` what it prints.
-    """
+    """Results of system calls: `sys.platform`, uname, confstr, and the path and output of musl's loader."""
 
     platform: str
     architecture: str

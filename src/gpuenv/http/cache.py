@@ -96,11 +96,7 @@ class _Freshness(BaseHeuristic):
 
 
 class DiskCache(FileCache):
-    """A cache on disk that never fails a request; each entry carries its digest.
-
-    `forever` keeps stale entries, for revalidation and offline use. Locks are not needed, as entries are
-    written by renaming, and would outlive a process that was killed.
-    """
+    """A cache of pages, also stale ones, that never fails a request; each entry carries its digest."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, forever=True, lock_class=nullcontext)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,13 +17,15 @@ from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem
 from gpuenv.http.reasons import reason_of
 from gpuenv.http.timeouts import MinimumRate, Patience
-from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr
+from gpuenv.untrusted.bounds import check_swelling
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _PIECE = 1 << 17
+_GZIP = ("gzip", "x-gzip")  # the only encodings that are requested
+_WINDOW = 16 + zlib.MAX_WBITS
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", re.IGNORECASE)
 
 
@@ -126,3 +129,30 @@ def _max_age(cache_control: str) -> int:
     match = _MAX_AGE.search(cache_control)
     cacheable = "no-cache" not in cache_control and "no-store" not in cache_control
     return int(match[1]) if match and cacheable else 0
+
+
+def is_packed(response: requests.Response) -> bool:
+    """Whether a response is compressed with gzip."""
+    return response.headers.get("Content-Encoding", "").strip().lower() in _GZIP
+
+
+def unpacked(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the content in non-empty pieces; raise HttpProblem for invalid, truncated or endless gzip."""
+    gzip = zlib.decompressobj(_WINDOW)
+    taken = given = 0
+    try:
+        for received in pieces:
+            taken += len(received)
+            waiting = received
+            while waiting and not gzip.eof:
+                content = gzip.decompress(waiting, _PIECE)
+                given += len(content)
+                check_swelling(taken, given)
+                if content:
+                    yield content
+                waiting = gzip.unconsumed_tail
+            if gzip.eof:
+                return
+    except zlib.error:
+        raise HttpProblem(tr("sent a page that could not be decompressed")) from None
+    raise HttpProblem(tr("broke the connection"))

@@ -43,10 +43,7 @@ def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> 
 
 
 def parse_wheel_link(link: Link, page: str) -> WheelFile:
-    """Read a wheel's name, and its variant from its name or its URL; ValueError for an invalid name.
-
-    `page` is the URL of the page that has the link.
-    """
+    """Read a wheel's name, and its variant from its name or the URLs of file and page; raise ValueError."""
     if not _PLAIN_NAME.fullmatch(check_wheel_name(link.filename)):
         raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=link.filename))
     # name and tags apart, as a page repeats each of them dozens of times
@@ -90,10 +87,7 @@ def _parse_tags(tags: str) -> frozenset[Tag]:
 
 
 def variant_of_place(url: str, page: str) -> Variant | None:
-    """Read a variant from a file's folder (`/whl/cu101/torch-1.4.0-….whl`), else from its page's.
-
-    Up to torch 1.1, and of some companions to this day, it is in no other place.
-    """
+    """Read the variant from a file's folder (`/whl/cu101/torch-1.4.0-….whl`), else from its page's."""
     for path in (_folders(url.rpartition("/")[0])[-1:], _folders(page.rpartition("/")[0])[-2:]):
         for folder in reversed(path):
             if is_variant(folder):

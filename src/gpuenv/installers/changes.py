@@ -15,10 +15,7 @@ from gpuenv.model.plan import Sources
 
 @dataclass(frozen=True, slots=True)
 class ChangeQuestion:
-    """The requirements and constraints that must hold in the environment of an interpreter.
-
-    Installed packages that fit stay, except those to `upgrade` or to reinstall (`again`).
-    """
+    """Requirements of an environment; packages that fit stay, except those to `upgrade` or reinstall."""
 
     python: str
     requirements: tuple[str, ...]

@@ -20,10 +20,7 @@ UNKNOWN = "?"  # the version of what has to be built to know it
 
 @dataclass(frozen=True, slots=True)
 class PackageChange:
-    """A change of one package: `before` is None for a new one, `after` for a removed one.
-
-    `url` is for packages that are not from an index; `size` are the bytes to download, or freed.
-    """
+    """A change of one package: `before` is None for a new one, `after` for a removed one, `size` in bytes."""
 
     name: str
     before: str | None

@@ -83,10 +83,7 @@ def _interpreter(wanted: InstallRequest) -> tuple[str, ...]:
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:
-    """Return pip's options for indexes and links; extra indexes are the user's own, never torch's.
-
-    Offline there is no index, as pip would query it even for cached files.
-    """
+    """Return pip's options for indexes and links; offline no index, which pip always queries."""
     no_index = sources.no_index or sources.offline
     access = sources.access
     options: list[str] = ["--no-index"] if no_index else []

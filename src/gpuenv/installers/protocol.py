@@ -70,10 +70,7 @@ class InstallRequest:
 
 
 def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
-    """Return the arguments by which pip and uv install only checked files, whatever their configuration.
-
-    By hash, not by path, which they would record in the environment.
-    """
+    """Return the arguments to install only checked files, by hash, as their paths would be recorded."""
     folders = (word for folder in checked.folders for word in ("--find-links", folder))
     return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
 

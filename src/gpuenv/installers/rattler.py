@@ -6,6 +6,7 @@ It solves and installs within this process, and uses the network by itself (see 
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Final
@@ -18,7 +19,6 @@ from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import CondaFailure, FailureWords, parse_failure_words
 from gpuenv.installers.conda.rattler_calls import InstallProgress, RattlerError
 from gpuenv.installers.conda.rattler_client import RattlerSession
-from gpuenv.installers.conda.rattler_failure import parse_rattler_failure
 from gpuenv.installers.conda.solve import Solved, check_pins, error_of
 from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
@@ -30,6 +30,10 @@ NAME: Final[Tool] = "rattler"
 _DISTRIBUTION = "py-rattler"
 _MINOR = "0.28"  # its interface changes with most minor releases
 _SAME = "micromamba"  # the tool whose command does what py-rattler does without one
+_LINES = 12
+_URL = re.compile(r"(?:https?|file)://[^\s()'\"<>]+")
+_PASSWORD = re.compile(r"(?<=://)[^/?#\s]*@")
+_FIRST = frozenset({"missing", "no-gpu", "disk-full"})  # by the text, whatever the exception
 
 
 def steps(wanted: CondaWanted) -> tuple[Step, ...]:
@@ -156,3 +160,28 @@ def _not_cached(fetch: tuple[CondaRecord, ...]) -> Unreachable:
     facts = {"count": len(fetch), "first": fetch[0].filename}
     message = tr("{count} packages are not in the cache, including `{first}`", **facts)
     return Unreachable(message, code="not-in-the-cache", fixes=(Fix(tr("omit --offline")),))
+
+
+def parse_rattler_failure(exception: str, text: str, known: FailureWords) -> CondaFailure:
+    """Parse an exception's name and text, of which only the first lines are kept.
+
+    SolverError:
+
+        Cannot solve the request because of: pytorch ==2.8.0 cuda* cannot be installed because there are …:
+        └─ pytorch 2.8.0 would require
+           └─ __cuda *, for which no candidates were found.
+
+    GatewayError, InstallerError:
+
+        could not find subdir 'noarch' in channel 'https://conda.example.com/nvidia/'
+        Caused by: HTTP status client error (404 Not Found) for url (https://…/noarch/repodata.json)
+    """
+    kind = known.of_text(text)
+    if kind not in _FIRST:
+        kind = known.of_exception(exception) or kind
+    urls = _URL.findall(text)
+    lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
+    if len(lines) > _LINES:
+        lines[_LINES:] = [tr("… ({count} more lines)", count=len(lines) - _LINES)]
+    reason = _PASSWORD.sub("", "\n".join(lines))
+    return CondaFailure(kind, reason or exception, urls[-1].rstrip(".,;:") if urls else None)

@@ -123,10 +123,7 @@ def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> froze
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:
-    """Return the variables to run uv with: the user's, pip's CA bundle, and a longer timeout.
-
-    Only the configuration files of the user and of the system count, not those of the current folder.
-    """
+    """Return the variables for uv: the user's configuration, pip's CA bundle, a longer timeout."""
     variables = uv_variables(without(without_active_hold(environ), _MISLEADING))
     variables |= uv_reaching(sources.access, variables)
     if sources.offline:

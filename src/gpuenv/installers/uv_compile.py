@@ -105,10 +105,7 @@ def run_resolver(
     uv: str | None = None,
     limit_s: float = LIMIT_S,
 ) -> process.Completed | Unresolvable:
-    """Run uv with requirements or constraints on stdin.
-
-    Raises Unreachable when an index could not be read, InstallFailed when uv failed in another way.
-    """
+    """Run uv with requirements on stdin; raise Unreachable for an index, InstallFailed for other failures."""
     argv = (uv or uv_manager.find(), *arguments)
     variables = uv_manager.environment(environ, sources)
     done = process.run(argv, timeout_s=limit_s, environ=variables, stdin=f"{lines}\n")

@@ -24,10 +24,7 @@ from gpuenv.process.guardian import temporary_folder
 def compile_preferring(
     question: CompileInput, preferred: tuple[str, ...], environ: Mapping[str, str], *, uv: str | None = None
 ) -> Resolved | Unresolvable:
-    """Resolve the requirements, with each of the releases `preferred` (`numpy==1.19.5`) that fits.
-
-    The files have only a name and a version. Raises as `run_resolver`.
-    """
+    """Resolve with the releases `preferred` (`numpy==1.19.5`) that fit, to names and versions alone."""
 
     def compile_one(query: CompileInput, environ: Mapping[str, str]) -> Resolved | Unresolvable:
         with temporary_folder("gpuenv-") as folder:

@@ -34,10 +34,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Unresolvable:
-    """The requirements conflict: uv's own message, and which package demands which.
-
-    `unbuilt` is a requirement without a suitable wheel that cannot be built (`vllm==0.1.0`).
-    """
+    """Conflicting requirements: uv's message, who demands what, and a requirement that cannot be built."""
 
     message: str
     demands: tuple[Demand, ...]

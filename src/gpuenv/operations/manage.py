@@ -27,7 +27,7 @@ from gpuenv.environments.listing import (
 from gpuenv.environments.record import read_record
 from gpuenv.environments.run_steps import remove_logs
 from gpuenv.environments.store import find_store, is_path
-from gpuenv.host.software.conda_environments import find_conda_environments
+from gpuenv.host.software.package_managers import find_conda_environments
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError, VerificationFailed
 from gpuenv.model.plan import PlanWarning

@@ -85,10 +85,7 @@ def is_executable(path: Path) -> bool:
 
 
 def program_path(program: str, environ: Mapping[str, str]) -> str:
-    """Return a program's absolute path: from PATH, or relative to the current folder if it has a separator.
-
-    Raises FileNotFoundError.
-    """
+    """Return a program's absolute path, from PATH unless it has a separator; raise FileNotFoundError."""
     if Path(program).is_absolute():
         return program
     if any(separator in program for separator in (os.sep, os.altsep) if separator):

@@ -82,10 +82,7 @@ def _refuse_long_keys(text: str) -> None:
 
 
 def check_yaml(text: str) -> str:
-    """Return a YAML text that is safe to load; raise ValueError for one that would keep a parser busy.
-
-    Only its events are read, which neither recurses nor builds anything.
-    """
+    """Return a YAML text that is safe to load, by its events alone; raise ValueError for any other."""
     if len(text) > _LARGEST_YAML:
         raise ValueError(tr("it is larger than {size} KB", size=_LARGEST_YAML >> 10))
     from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read

@@ -28,10 +28,7 @@ _WINDOWS_PYTHONS = ("Scripts/python.exe", "python.exe")
 
 @dataclass(frozen=True, slots=True)
 class LocatedPython:
-    """The absolute path of a Python, and its environment, None for an interpreter outside of any.
-
-    The path is never resolved: in a virtual environment it is a link to another Python.
-    """
+    """The absolute path of a Python, never resolved as venvs have links, and its environment."""
 
     python: Path
     root: Path | None

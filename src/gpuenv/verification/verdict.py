@@ -17,10 +17,7 @@ _KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The torch of an environment's plan: its version and its variant (`cu126`, `cpu`).
-
-    `cpu_requested`: by `--cuda cpu`; `without_gpu`: the machine of the plan had no GPU.
-    """
+    """The plan's torch and variant (`cu126`, `cpu`), `--cuda cpu`, and whether its machine had no GPU."""
 
     torch: str | None
     variant: str | None
@@ -30,10 +27,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What must hold: a working GPU (and why), this torch, this variant; None: any.
-
-    `idle` names the hardware that is unused because a CPU build was requested.
-    """
+    """What must hold: a working GPU (why), this torch, this variant; `idle` is unused hardware."""
 
     gpu: bool
     torch: str | None = None

@@ -18,8 +18,8 @@ from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.reasons import reason_of
+from gpuenv.http.streams import is_packed, unpacked
 from gpuenv.http.timeouts import MinimumRate, Patience, StoppedError, TooSlowError, Watch
-from gpuenv.http.unpacking import is_packed, unpacked
 from gpuenv.i18n.messages import tr
 from gpuenv.wheels.archive import WheelProblem, open_local_wheel
 

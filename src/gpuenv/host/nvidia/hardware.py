@@ -25,10 +25,7 @@ ReadNvml = Callable[[], SourceReading | Complaint | None]
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """The readings: `main` has the GPUs, `proc` the driver, `nvml` what `main` lacks.
-
-    `searched` names the sources of a machine without GPUs.
-    """
+    """Readings: `main` has the GPUs, `proc` the driver, `nvml` what `main` lacks; `searched` names all."""
 
     main: SourceReading | None
     nvml: SourceReading | None

@@ -24,10 +24,7 @@ _T = TypeVar("_T")
 
 
 def read_nvml() -> SourceReading | Complaint | None:
-    """Read NVML; return a Complaint for an error of the driver, None without NVML.
-
-    It has no time limit, so do not call it when nvidia-smi hangs.
-    """
+    """Read NVML, which has no time limit; return a Complaint for a driver's error, None without NVML."""
     try:
         import pynvml  # noqa: PLC0415 - slow to import and seldom needed
     except ImportError:

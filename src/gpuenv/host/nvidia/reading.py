@@ -18,11 +18,7 @@ _DEVICE_ID = re.compile(r"0[xX]([0-9a-fA-F]{4})10(?:[dD][eE])")
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
-    """One GPU according to one source; unknown fields are None.
-
-    `bus_id` is in sysfs' form, `states` are codes of problems in the GPU's fields, `whole` is false if the
-    name is truncated.
-    """
+    """One GPU according to one source; `states` are problems, `whole` is false for a truncated name."""
 
     index: int | None = None
     name: str | None = None

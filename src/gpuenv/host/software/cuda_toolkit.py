@@ -24,10 +24,7 @@ FoundToolkit = tuple[Toolkit | None, str, tuple[Problem, ...]]
 
 
 def detect_toolkit(environ: Mapping[str, str], root: Path) -> FoundToolkit:
-    """Return the toolkit that builds would use, the source of its version, and problems.
-
-    In the order of torch's extension builder: CUDA_HOME, CUDA_PATH, nvcc on PATH, /usr/local/cuda.
-    """
+    """Return the toolkit that torch's extension builder uses, the source of its version, and problems."""
     nvcc = next(_candidates(environ, root), None)
     if nvcc is None:
         return None, "", ()

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpuenv.host.executables import find_executable, find_executables, home_directory, is_executable
+from gpuenv.host.executables import (
+    find_executable,
+    find_executables,
+    home_directory,
+    is_executable,
+    read_text,
+)
 from gpuenv.host.software.pythons import running_python
 from gpuenv.model.machine import FoundManager
 
 CONDA_TOOLS = ("conda", "mamba", "micromamba")
 _VARIABLES = ("CONDA_EXE", "MAMBA_EXE")
+_ENVIRONMENT_VARIABLES = ("CONDA_ENVS_DIRS", "CONDA_ENVS_PATH")
+_LARGEST = 1 << 20  # bytes of conda's list of environments
 _HOME_FOLDERS = (
     "miniforge3", "mambaforge", "miniconda3", "anaconda3", "miniconda", "anaconda", "micromamba", ".local",
 )  # fmt: skip
@@ -90,3 +99,41 @@ def parse_record(filename: str) -> tuple[str, str] | None:
     """Parse the name of a conda-meta record, `python-3.11.5-h955ad1f_0.json`; None for anything else."""
     match = _RECORD.fullmatch(filename)
     return (match["name"], match["version"]) if match else None
+
+
+def find_conda_environments(environ: Mapping[str, str], root: Path) -> tuple[Path, ...]:
+    """Return the environments in the usual folders and in conda's own list, base environments among them."""
+    return tuple(dict.fromkeys(filter(_is_environment, _environment_candidates(environ, root))))
+
+
+def _environment_candidates(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    for folder in _environment_folders(environ, root):
+        yield from _inside(folder)
+    yield from conda_prefixes(environ, root)
+    home = home_directory(environ)
+    listed = read_text(home / ".conda" / "environments.txt", _LARGEST) if home else None
+    yield from (Path(line) for line in (listed or "").splitlines() if os.path.isabs(line))  # noqa: PTH117
+
+
+def _inside(folder: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(sorted(folder.iterdir()))
+    except OSError:
+        return ()
+
+
+def _environment_folders(environ: Mapping[str, str], root: Path) -> Iterator[Path]:
+    for variable in _ENVIRONMENT_VARIABLES:
+        yield from (Path(location) for location in environ.get(variable, "").split(os.pathsep) if location)
+    yield from (prefix / "envs" for prefix in conda_prefixes(environ, root))
+    home = home_directory(environ)
+    if home:
+        yield home / ".conda" / "envs"
+        yield home / ".local" / "share" / "mamba" / "envs"
+
+
+def _is_environment(path: Path) -> bool:
+    try:
+        return (path / "conda-meta" / "history").is_file()
+    except (OSError, ValueError):
+        return False

@@ -22,10 +22,7 @@ _WINDOWS = sys.platform == "win32"
 
 
 def detect_pythons(environ: Mapping[str, str], prefixes: Iterable[Path] = ()) -> tuple[FoundPython, ...]:
-    """List interpreters for new environments: this one, on PATH, uv's, pyenv's, of `prefixes` (conda).
-
-    Virtual environments count as their base interpreter.
-    """
+    """List base interpreters: this one, those on PATH, of uv, of pyenv and of `prefixes` (conda)."""
     running = running_python()
     pythons = {_real(running.path): running}
     for path in _candidates(environ, prefixes):

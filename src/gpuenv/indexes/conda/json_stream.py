@@ -85,10 +85,7 @@ class JsonStream:
                 return
 
     def skip_before(self, follows: re.Pattern[str]) -> None:
-        """Skip the object that begins here, quickly where it is flat and `follows` matches its end.
-
-        `follows` must not match within a string of valid JSON.
-        """
+        """Skip an object, quickly if it is flat and `follows`, which matches in no string, follows."""
         self._peek()
         end = self._text.find("}", self._at)
         if end >= 0 and follows.match(self._text, end):

@@ -42,10 +42,7 @@ _PIECE = 1 << 20
 def read_channels(
     channels: tuple[CondaChannel, ...], subdirs: tuple[str, ...], names: frozenset[str], client: HttpClient
 ) -> tuple[ChannelListing, ...]:
-    """Return a listing for each channel and platform, `noarch` among these; they are read concurrently.
-
-    Nothing is raised: failures, and names that the cache lacks offline, are the listings' `problem`.
-    """
+    """Return a listing for each channel and platform, read concurrently; failures are their `problem`."""
     requested = [(channel, subdir) for channel in channels for subdir in subdirs]
     store = ChannelStore(client.cache / "channels")
     with Streams(client) as streams:

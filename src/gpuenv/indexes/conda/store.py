@@ -23,10 +23,7 @@ _NOT_KEPT = ("subdir", "channel", "filename", "url")
 
 @dataclass(frozen=True, slots=True)
 class StoredRecords:
-    """The packages of `names` in one folder, read from `file` at `fetched` (seconds since 1970).
-
-    `files_url` is the folder of the packages, `digests` are those of the names' shards.
-    """
+    """The packages of `names` in one folder and their shards' digests; `fetched` is in seconds since 1970."""
 
     file: str
     validators: Validators

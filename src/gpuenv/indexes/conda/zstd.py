@@ -19,11 +19,7 @@ _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the content of a compressed file in pieces; raise ValueError.
-
-    A file that does not start as a compressed one is returned as it is: some servers declare the compression
-    as Content-Encoding, and it has been removed already.
-    """
+    """Yield the content of a file, also of one that the server has sent decompressed; raise ValueError."""
     waiting = iter(pieces)
     start = b""
     for piece in waiting:

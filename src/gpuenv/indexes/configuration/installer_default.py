@@ -37,10 +37,7 @@ _EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE
 
 
 def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str | None:
-    """Return the index that uv (`uv`, by default the embedded one) or pip uses without any configuration.
-
-    None if neither can tell; no request is made.
-    """
+    """Return the index that uv, by default the embedded one, or pip uses without any configuration."""
     uv = uv or find_embedded_uv()
     # uv's cache, which may be read-only, remembers the interpreter, which it would run every time without
     answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)) if uv)

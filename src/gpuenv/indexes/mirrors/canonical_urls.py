@@ -45,10 +45,7 @@ def pypi_files_root(url: str) -> str | None:
 def canonical_file(
     package: PlannedPackage, official: Official, mirrors: tuple[Mirror, ...]
 ) -> tuple[str, str | None] | None:
-    """Return a file's official URL and the index that lists it; None where they are unknown.
-
-    A file that is not on a known mirror keeps its URL, but without user and password.
-    """
+    """Return a file's official URL and index, without passwords; None where they are unknown."""
     url, index = package.url, package.index
     if url is None:
         return None
@@ -101,10 +98,7 @@ def _page(file: LockedFile, torch: str | None) -> str | None:
 
 
 def canonical_sources(plan: Plan, mirrors: tuple[Mirror, ...]) -> Sources:
-    """Return the official sources of a plan; other indexes than known mirrors, such as a lab's, stay.
-
-    For PyPI's packages that is the installer's default index.
-    """
+    """Return the official sources of a plan; other indexes than known mirrors, such as a lab's, stay."""
     official = next(mirror for mirror in mirrors if mirror.kind == _OFFICIAL)
     sources = plan.sources
     links = _shared(sources.find_links, mirrors)

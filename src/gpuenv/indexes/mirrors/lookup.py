@@ -106,10 +106,7 @@ def _addresses(mirror: Mirror) -> tuple[str, ...]:
 
 
 def correction(url: str, mirrors: tuple[Mirror, ...]) -> str | None:
-    """Return the right URL for one that is known to be wrong; None for any other.
-
-    Where a wrong URL of torch ends in a variant's folder, so are those of all other variants.
-    """
+    """Return the right URL for one that is known to be wrong, of torch in any variant; None for any other."""
     wanted = _plain(url)
     for mirror in mirrors:
         if mirror.pypi and mirror.pypi.simple and wanted in map(_plain, mirror.pypi.wrong):
@@ -130,10 +127,7 @@ def _torch_url(part: TorchPart, variant: str) -> str:
 
 
 def is_bogus(url: str, mirrors: tuple[Mirror, ...]) -> Mirror | None:
-    """Return the mirror that never had torch at this URL, though it is said to; None for any other.
-
-    URLs below such a one count, and the folders of all variants.
-    """
+    """Return the mirror that is wrongly said to have torch at or above this URL; None for any other."""
     wanted = _plain(url)
     return next(
         (mirror for mirror in mirrors for bad in mirror.bogus if _is_below(wanted, _plain(bad))), None

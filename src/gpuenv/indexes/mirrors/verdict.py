@@ -37,11 +37,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class MirrorStatus:
-    """The status of a mirror; None is unknown.
-
-    `leaks` are hosts of its pages and files that are not its own; `file` was read at `measured_at` (seconds
-    since 1970).
-    """
+    """The status of a mirror, None where unknown; `leaks` are foreign hosts of its pages and files."""
 
     name: str
     kind: str
@@ -180,10 +176,7 @@ def not_asked(mirror: Mirror) -> MirrorStatus | None:
 
 
 def by_rank(verdicts: Iterable[MirrorStatus]) -> tuple[MirrorStatus, ...]:
-    """Return the mirrors in order, those with all files ranked from 1, the fastest first.
-
-    Those whose links leave them come later, then those that only answer.
-    """
+    """Sort mirrors: those with all files ranked by speed, self-contained ones first, then the others."""
     ordered = sorted(verdicts, key=_order)
     good = [status for status in ordered if status.has and status.bytes_per_s]
     numbers = {status.name: number for number, status in enumerate(good, 1)}

@@ -25,10 +25,7 @@ _PLATFORM_TAGS: dict[Platform, re.Pattern[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProbeTarget:
-    """A file to look for by the parts of its name; `filename` is its name on another index.
-
-    `variant` is None for any, and for the builds of PyPI; `tags` are None for any file of the platform.
-    """
+    """A file to look for by the parts of its name; `variant` and `tags` are None for any."""
 
     kind: IndexKind
     project: NormalizedName

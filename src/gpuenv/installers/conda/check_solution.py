@@ -157,10 +157,7 @@ class CondaDifference:
 
 
 def check_solved(records: tuple[CondaRecord, ...], pins: tuple[CondaPin, ...]) -> tuple[CondaDifference, ...]:
-    """Return how the solved packages differ from the pins.
-
-    If any pin is a CUDA build, a CPU build of another pinned package is a difference, whatever its pin.
-    """
+    """Return how the packages differ from the pins, also a CPU build beside a pinned CUDA build."""
     by_name = {record.name: record for record in records}
     wants_cuda = any("cuda" in pin.build for pin in pins)
     differences = (_difference(pin, by_name.get(pin.name), wants_cuda=wants_cuda) for pin in pins)

@@ -37,10 +37,7 @@ _DEFAULTS = "defaults"
 
 
 def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> tuple[str, ...]:
-    """Return the arguments of `create` that all conda tools share, without the specs.
-
-    `shown`: for a person, who does not have our condarc with the names of secret URLs.
-    """
+    """Return the arguments of `create` that all tools share; `shown`: without the names of our condarc."""
     names = {} if shown else secret_names(wanted.channels)
     options = ["create", "-p", prefix, "--override-channels"]
     for channel in wanted.channels:
@@ -94,11 +91,7 @@ def variables(
     condarc: str | None = None,
     ca_bundle: str | None = None,
 ) -> dict[str, str]:
-    """Return the variables to run a conda tool with: the user's, without those that change the solution.
-
-    `condarc` is the path of our own configuration. The CUDA is the planned one, which may be of another
-    machine.
-    """
+    """Return the user's variables, without those that change the solution, with the planned CUDA."""
     changed = without(environ, (*_MISLEADING, *_MIRRORING) if condarc else _MISLEADING)
     changed |= {
         "CONDA_OVERRIDE_CUDA": wanted.cuda or "",
@@ -113,19 +106,13 @@ def variables(
 
 
 def channel_argument(channel: CondaChannel) -> str:
-    """Return the argument of `-c`: the name if our condarc can define it, else the URL.
-
-    With names, `conda-forge::pkg` works, and exports do not name mirrors.
-    """
+    """Return the argument of `-c`: the name if our condarc can define it, else the URL."""
     named = channel.name == _DEFAULTS or _base(channel) is not None
     return channel.name if named or not channel.urls else channel.urls[0]
 
 
 def secret_names(channels: tuple[CondaChannel, ...]) -> dict[CondaChannel, str]:
-    """Return names in our condarc for channels with secret URLs, which must not appear in arguments.
-
-    A name is the end of the URL, a longer one where it is taken.
-    """
+    """Return unique names, the ends of the URLs, for channels whose URLs must not appear in arguments."""
     names: dict[CondaChannel, str] = {}
     taken = {channel_argument(channel) for channel in channels}
     for channel in channels:

@@ -24,10 +24,7 @@ _URL = re.compile(r"(?:https?|file|s3|oci)://[^\s<>'\"\])]+")
 
 @dataclass(frozen=True, slots=True)
 class FailureWords:
-    """The exceptions and messages that tell why a tool failed; of `texts` the first match counts.
-
-    `advice` is printed with every failure. The group `command` of a text is what the user is to run.
-    """
+    """Exceptions and messages by kind, the first match counts; `advice` is printed with every failure."""
 
     exceptions: tuple[tuple[str, Kind], ...]
     texts: tuple[tuple[Kind, re.Pattern[str]], ...]
@@ -69,10 +66,7 @@ def _means(row: Mapping[str, Any]) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class CondaFailure:
-    """Why a tool failed: its kind, the tool's own message, and the URL in it.
-
-    `commands` are those that accept terms of service, which gpuenv never does itself.
-    """
+    """Why a tool failed: kind, message, the URL in it, and commands that accept terms of service."""
 
     kind: Kind
     reason: str

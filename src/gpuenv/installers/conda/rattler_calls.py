@@ -55,10 +55,7 @@ def solve_records(
 def install_records(
     wanted: CondaWanted, records: tuple[CondaRecord, ...], session: RattlerSession, follower: InstallProgress
 ) -> None:
-    """Install packages into the prefix, which may be an empty directory.
-
-    Ctrl-C stops it at once. Raises RattlerError, and LookupError for a package that no longer exists.
-    """
+    """Install packages into the prefix; raise RattlerError, or LookupError for one that no longer exists."""
     _run(_install(wanted, records, session, follower))
 
 

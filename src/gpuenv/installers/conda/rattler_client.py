@@ -44,10 +44,7 @@ def gateway(wanted: CondaWanted, session: RattlerSession) -> Gateway:
 
 
 def client(channels: tuple[CondaChannel, ...], session: RattlerSession) -> Client:
-    """Return a client that tries a channel's next URL where one is down.
-
-    It trusts the CA bundle, else the system's certificates, else, as in a bare container, those of certifi.
-    """
+    """Return a client with all URLs of the channels; it trusts the bundle, the system, or at last certifi."""
     lists = {channel.urls[0]: list(channel.urls) for channel in channels if len(channel.urls) > 1}
     mirrors = "".join(f"{json.dumps(first)} = {json.dumps(urls)}\n" for first, urls in lists.items())
     try:

@@ -37,10 +37,7 @@ _SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """The solution: `wanted` has the URL that each channel was read from.
-
-    `fetch` are the packages to download, `missed` the URLs that failed, and why.
-    """
+    """The solution with the working URLs of the channels, what to download, and the URLs that failed."""
 
     wanted: CondaWanted
     records: tuple[CondaRecord, ...]

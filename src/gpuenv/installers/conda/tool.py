@@ -106,10 +106,7 @@ def program_behind(path: str) -> str:
 
 
 def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
-    """Return the output of `info`, from the cache while the tool's file is unchanged.
-
-    Raises InstallFailed if it fails, UsageError if the tool is too old.
-    """
+    """Return the output of `info`, cached for a state of the tool; raise InstallFailed or UsageError."""
     file = _cache_file(tool, calling)
     info = _read_cached(file, tool.tool)
     if info is None:

@@ -78,10 +78,7 @@ def _tool(row: Mapping[str, Any]) -> Tool:
 
 @dataclass(frozen=True, slots=True)
 class CondaInfo:
-    """The output of `info`: version, platform (`linux-64`) and folders of a conda tool.
-
-    `virtual_packages` are (name, version, build); `caches` are its package caches.
-    """
+    """The output of `info`; `virtual_packages` are (name, version, build), `caches` those of packages."""
 
     tool: Tool
     version: str
