@@ -26,11 +26,7 @@ _DIGEST = r"[0-9a-f]{64}"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Files and folders of one use, directly in the cache; of a folder the entries that `names` matches.
-
-    `guarded`: a running command may name them to an installer. Others are read whole and moved into place
-    whole, so that they can be removed at any time.
-    """
+    """Files, and the entries of folders that match `names`; `guarded` while a command may use them."""
 
     name: str
     use: str

@@ -23,10 +23,7 @@ _guard = Lock()
 
 
 def lock_shared(root: Path) -> None:
-    """Keep others from cleaning this cache until this process ends or uses another one.
-
-    Waits while the cache is being cleaned, but not for ever: a stopped process must not stop this one.
-    """
+    """Keep others from cleaning this cache until this process ends; waits for a limited time."""
     if os.name != "posix":
         return
     root = Path(os.path.abspath(root))  # noqa: PTH100 - a link must stay one
@@ -49,10 +46,7 @@ def unlock() -> None:
 
 @contextmanager
 def lock_exclusive(root: Path) -> Iterator[bool]:
-    """Keep others from starting to use a cache; yield whether nobody uses it, then remove the lock's file.
-
-    A file system without locks counts as unused, as for environments.
-    """
+    """Keep others from using a cache; yield whether nobody uses it, then remove the lock's file."""
     unlock()
     if os.name != "posix":
         yield True

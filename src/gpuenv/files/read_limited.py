@@ -78,10 +78,7 @@ def read_regular(path: Path, limit: int = LARGEST) -> bytes:
 
 
 def read_own(path: Path, limit: int = LARGEST) -> bytes:
-    """Return the content of a file that only this user can have written; raise OSError or ValueError.
-
-    A folder of another user, unless a group shares it, counts as empty: FileNotFoundError.
-    """
+    """Return a file that only this user can have written; raise OSError or ValueError for any other."""
     folder = path.parent.lstat()
     if not is_own(folder) and not (folder.st_mode & stat.S_ISGID and folder.st_mode & stat.S_IWGRP):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

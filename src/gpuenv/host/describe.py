@@ -36,11 +36,7 @@ def describe_machine(
     glibc: str | None,
     knowledge: Knowledge,
 ) -> Machine:
-    """Return `base`, or an unknown machine, with the values of the options.
-
-    `gpus` are compute capabilities (`8.6`) or product names. Without `driver` it is assumed to be new enough.
-    Raises UsageError for an invalid option and for a driver without a GPU.
-    """
+    """Return `base` with the values of the options; raise UsageError for an invalid one."""
     machine = _on_platform(base, platform)
     if glibc is not None:
         machine = _with_glibc(machine, glibc)

@@ -30,11 +30,7 @@ def detect_machine(
     root: Path = Path("/"),
     timeout_s: float = NVIDIA_SMI_LIMIT_S,
 ) -> Machine:
-    """Describe this machine.
-
-    `knowledge` is called only if the matrices are needed, for a capability or a CUDA that the driver does not
-    report. `root` is the folder of /proc, /sys, /dev and /etc; `timeout_s` is nvidia-smi's.
-    """
+    """Describe this machine; `knowledge` is called if the driver does not report a capability or CUDA."""
 
     def detect_software() -> Software:
         pythons = detect_pythons(environ, conda_prefixes(environ, root))

@@ -67,11 +67,7 @@ class _Retry(Retry):
 
 
 class _Freshness(BaseHeuristic):
-    """Makes CacheControl's decisions safe: our clock, and a short life without headers.
-
-    A response with `ETag` or `Last-Modified` is revalidated unless it has a max-age, even if it must not be
-    stored; one with neither is kept for minutes, so that a plan made twice reads it once.
-    """
+    """Revalidates responses with `ETag` or `Last-Modified`, and keeps those without headers for minutes."""
 
     def apply(self, response: HTTPResponse) -> HTTPResponse:
         """Rewrite the headers that CacheControl reads."""

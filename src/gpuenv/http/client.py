@@ -34,11 +34,7 @@ _SIZES_AT_A_TIME = 16
 
 
 class Pending(Generic[T]):
-    """Work in a thread, with a time limit.
-
-    No timeout of a socket bounds a name look-up, or a server that trickles its headers. The thread is a
-    daemon: a hanging one must not keep the program from ending.
-    """
+    """Work in a daemon thread, with a time limit that includes name look-ups and slow headers."""
 
     def __init__(self, work: Callable[[], T], limit_s: float) -> None:
         self._answer: concurrent.futures.Future[T] = concurrent.futures.Future()
@@ -202,8 +198,7 @@ def fetch_size(client: HttpClient, url: str) -> int | None:
 def fetch_sizes(client: HttpClient, urls: tuple[str, ...]) -> tuple[int | None, ...]:
     """Return the sizes of many files, requested concurrently; None for each that is unknown."""
     turn = threading.Semaphore(_SIZES_AT_A_TIME)
-    pendings = [client.begin_size(url, turn) for url in urls]
-    return tuple(_size_or_none(pending) for pending in pendings)
+    return tuple(map(_size_or_none, [client.begin_size(url, turn) for url in urls]))
 
 
 def _size_or_none(pending: Pending[int | None]) -> int | None:

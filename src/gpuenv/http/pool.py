@@ -19,11 +19,7 @@ _LISTEN_S = 0.5  # Windows lets no Ctrl-C through while a thread waits
 def in_turns(
     jobs: Sequence[Callable[[], T]], *, at_a_time: int, limit_s: float
 ) -> Iterator[tuple[int, T | HttpProblem]]:
-    """Yield each job's number and result as they finish; HttpProblem for one that failed or timed out.
-
-    Other errors of a job are raised. The threads are daemons: a hanging one delays neither the others nor the
-    end of the program.
-    """
+    """Yield each job's number and result, or HttpProblem, as they finish; raise other errors."""
     answers: queue.SimpleQueue[tuple[int, T | BaseException]] = queue.SimpleQueue()
     waiting = iter(range(len(jobs)))
     ends: dict[int, float] = {}

@@ -30,11 +30,7 @@ class BrokenFileError(Exception):
 
 
 class ByteRanges:
-    """A file on a server, read in parts; `received` counts the bytes of all bodies so far.
-
-    `length` is known after the first part. Raises HttpProblem, NoRangesError, and BrokenFileError where the
-    server contradicts itself. Not thread-safe.
-    """
+    """A file read in parts, not thread-safe; raises HttpProblem, NoRangesError and BrokenFileError."""
 
     def __init__(self, client: HttpClient, url: str, *, length: int | None = None) -> None:
         """Prepare to read a file whose index lists `length`; no request is made yet."""

@@ -57,11 +57,7 @@ class _Answer:
 def read_listings(
     sources: tuple[IndexSource, ...], projects: tuple[NormalizedName, ...], client: HttpClient
 ) -> tuple[Listing, ...]:
-    """Return a listing for each source and project, in the order of the sources.
-
-    Makes at most one request for each source and project, and one for a flat page. A source that turned out
-    to be a flat page is `flat` in its listings. Nothing is raised: failures are the listings' `problem`.
-    """
+    """Return a listing for each source and project in order; failures are their `problem`."""
     pages = _Pages(client)
     queries = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
     answers = {

@@ -81,12 +81,7 @@ def solve(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> tu
 
 
 def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> Solved:
-    """Solve; where a channel cannot be read, its next URL is tried.
-
-    The channels of the result have the URLs that are left, the working one first. Raises Unsatisfiable for
-    conflicts and violated pins, Unreachable when a channel has no URL left, UsageError without py-rattler or
-    for an invalid spec.
-    """
+    """Solve, trying all URLs of a channel; raise Unsatisfiable, Unreachable or UsageError."""
     tool = find()
     missed: tuple[tuple[str, str], ...] = ()
     while True:
@@ -109,11 +104,7 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
 
 
 def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offline: bool = False) -> None:
-    """Install the packages into the prefix, which is empty or missing.
-
-    Ctrl-C stops it at once; the caller removes the prefix. Raises Unreachable where a package cannot be
-    fetched (`data["url"]`), InstallFailed for all else.
-    """
+    """Install into the prefix, which the caller removes on failure; raise Unreachable or InstallFailed."""
     tool = find()
     if offline and solved.fetch:
         raise _not_cached(solved.fetch)

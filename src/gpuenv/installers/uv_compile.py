@@ -91,7 +91,13 @@ def compile_requirements(
     def compile_one(query: CompileInput, environ: Mapping[str, str]) -> Resolved | Unresolvable:
         arguments = compile_arguments(query)
         done = run_resolver(arguments, query.sources, query.lines, environ, uv=uv, limit_s=limit_s)
-        return done if isinstance(done, Unresolvable) else _read(done.stdout)
+        if isinstance(done, Unresolvable):
+            return done
+        try:
+            return parse_pylock(done.stdout)
+        except ValueError as error:
+            message = tr("the output of uv cannot be read: {error}", error=reason_of(error))
+            raise InstallFailed(message, code="resolver-failed") from None
 
     return without_building(question, environ, compile_one)
 
@@ -175,15 +181,6 @@ def uv_platform(platform: Platform | None, glibc: str | None) -> str | None:
     minor = int(glibc.split(".")[1]) if glibc and re.fullmatch(r"2\.\d{1,3}", glibc) else 28
     supported = max((item for item in _GLIBC_MINORS if item <= minor), default=_GLIBC_MINORS[0])
     return f"{_MACHINES[platform]}-manylinux_2_{supported}"
-
-
-def _read(text: str) -> Resolved:
-    try:
-        return parse_pylock(text)
-    except ValueError as error:
-        raise InstallFailed(
-            tr("the output of uv cannot be read: {error}", error=reason_of(error)), code="resolver-failed"
-        ) from None
 
 
 def parse_pylock(text: str) -> Resolved:

@@ -120,10 +120,7 @@ _KEEPS_NUMBER = hasattr(os, "waitid")
 
 
 def end_child(child: subprocess.Popen[bytes], readers: Sequence[PipeReader] = ()) -> None:
-    """End the child and its children, by SIGTERM first so that an installer can clean up.
-
-    Its output is read to the end, unless another process keeps writing. A second Ctrl-C kills it at once.
-    """
+    """End the child and its children, by SIGTERM first, and read its output to the end."""
     try:
         if not has_ended(child):
             signal_group(child, signal.SIGTERM)

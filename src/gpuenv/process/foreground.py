@@ -14,10 +14,7 @@ from gpuenv.process.surroundings import program_path
 
 
 def run_foreground(argv: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run `argv` with our own stdin, stdout and stderr; return its exit code, 128+N after signal N.
-
-    Ctrl-C is left to the child; SIGTERM and SIGHUP are sent on. Raises OSError when it cannot be started.
-    """
+    """Run `argv` with our own streams; return its exit code, 128+N after signal N. Raises OSError."""
     cache_lock.unlock()
     passing = _Passing()
     numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))

@@ -41,10 +41,7 @@ class _Received:
 
 @contextmanager
 def heeded() -> Iterator[None]:
-    """Let the signals that end a run raise KeyboardInterrupt, except those ignored, as by nohup.
-
-    Their handlers are restored afterwards. Inside another such block, and in threads, nothing changes.
-    """
+    """Let signals that end a run, unless ignored, raise KeyboardInterrupt; their handlers are restored."""
     numbers = [item for item in _NUMBERS if signal.getsignal(item) not in (signal.SIG_IGN, _receive)]
     if not numbers or not _is_main():
         yield
@@ -73,10 +70,7 @@ def check() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Keep the signals that come within, and raise KeyboardInterrupt at the end of the outermost such block.
-
-    What waits within calls `heed` again and again. In threads, where no signal arrives, nothing changes.
-    """
+    """Keep signals, and raise KeyboardInterrupt at the end of the outermost such block, or by `heed`."""
     if not _is_main():
         yield
         return

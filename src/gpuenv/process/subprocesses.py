@@ -30,10 +30,7 @@ _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heed
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """What a process left: `returncode` is None when the program was not found or could not be started.
-
-    `timed_out` tells that it was ended because its time limit ran out; `error` why it could not be started.
-    """
+    """The result of a process; `returncode` is None, and `error` set, if it could not be started."""
 
     returncode: int | None
     stdout: str
@@ -151,11 +148,7 @@ def attend(
     every_s: float = 0.5,
     keep_open: tuple[int, ...] = (),
 ) -> Completed:
-    """Run a long `argv` quietly, call `tick` every `every_s` seconds, and append its output to `log`.
-
-    Ctrl-C is sent to the child and its children, which clean up after it, and are ended before it is raised
-    here. `keep_open` as in `stream`.
-    """
+    """Run a long `argv` quietly, call `tick` every `every_s` seconds, and append its output to `log`."""
     with interruption.held(), _own_temporary(environ) as given:
         try:
             child = start_child(

@@ -125,11 +125,7 @@ def _absolute(word: str) -> str:
 
 
 def empty_folder() -> Path:
-    """Return the private, empty folder that children start in.
-
-    It is in gpuenv's cache; where that is read-only, or the folder is not empty, a temporary one; where all
-    disks are full or read-only, the root of the file system, if only root can write there. Raises OSError.
-    """
+    """Return a private, empty folder to start children in, in the cache or temporary; raise OSError."""
     kept = _kept(_EMPTY)
     if kept is not None and _is_empty(kept):
         return kept

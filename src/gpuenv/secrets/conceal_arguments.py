@@ -71,13 +71,11 @@ def _of_uv(argv: tuple[str, ...]) -> Concealed:
 
 def _hidden_indexes(options: list[tuple[str, ...]]) -> dict[str, str]:
     """Return variables for the indexes whose path or query is secret: all of a kind, as options go first."""
-    hidden = {
-        _UV_INDEXES[words[0]] for words in options if words[0] in _UV_INDEXES and has_hidden_path(words[-1])
-    }
-    indexes = [words for words in options if _UV_INDEXES.get(words[0]) in hidden]
+    indexes = [(_UV_INDEXES[words[0]], words[-1]) for words in options if words[0] in _UV_INDEXES]
+    hidden = sorted({name for name, url in indexes if has_hidden_path(url)})
     return {
-        name: " ".join(words[-1].replace(" ", "%20") for words in indexes if _UV_INDEXES[words[0]] == name)
-        for name in sorted(hidden)
+        variable: " ".join(url.replace(" ", "%20") for name, url in indexes if name == variable)
+        for variable in hidden
     }
 
 

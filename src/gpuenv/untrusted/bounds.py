@@ -39,10 +39,7 @@ def check_bounds(text: str) -> str:
 
 
 def check_wheel_name(filename: str) -> str:
-    """Return a wheel's name that may be parsed; raise ValueError for one that no file system or tag set has.
-
-    `a.b.c-d.e-f.g` stands for all twelve tags: a few hundred letters make millions.
-    """
+    """Return a wheel's name; raise ValueError for one that is too long or expands to too many tags."""
     tags = math.prod(part.count(".") + 1 for part in filename.rsplit("-", 3)[1:])
     if len(filename) > _LONGEST_NAME or tags > _MOST_TAGS:
         raise ValueError(tr("`{filename}` is not a valid wheel name", filename=shortened(filename)))

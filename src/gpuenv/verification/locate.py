@@ -59,12 +59,16 @@ def locate(
         if root is not None:
             return _locate_in(root, broken=broken, windows=windows)
         return _locate_on_path(environ, own, windows=windows)
-    named = None if _is_path(env) else lookup(env)
+    is_path = env.startswith((".", "~")) or os.sep in env or (os.altsep or os.sep) in env
+    named = None if is_path else lookup(env)
     path = named or Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
     if env and os.path.isdir(path):  # noqa: PTH112 - false, where pathlib raises, for names that can't be
         return _locate_in(path, broken=broken, windows=windows)
     if os.path.isfile(path):  # noqa: PTH113
-        return _locate_python(path)
+        if os.access(path, os.X_OK):
+            return LocatedPython(path, environment_of(path))
+        message = tr("`{path}` is not a Python: it cannot be executed", path=path)
+        raise UsageError(message, code="no-python")
     _refuse_closed(path)
     if broken and _would_be_python(path):
         return LocatedPython(path, environment_of(path))
@@ -84,12 +88,6 @@ def environment_of(python: Path) -> Path | None:
 
 def _is_environment(root: Path) -> bool:
     return any(is_there(root / mark) for mark in _MARKS)
-
-
-def _is_path(env: str) -> bool:
-    return env.startswith((".", "~")) or any(
-        separator in env for separator in (os.sep, os.altsep) if separator
-    )
 
 
 def _active(environ: Mapping[str, str], own: Path) -> Path | None:
@@ -169,9 +167,3 @@ def _would_be_python(path: Path) -> bool:
     if path.name in usual and environment_of(path) is not None:
         return True
     return path.name.startswith("python") and os.path.islink(path)  # noqa: PTH114 - for names that can't be
-
-
-def _locate_python(path: Path) -> LocatedPython:
-    if not os.access(path, os.X_OK):
-        raise UsageError(tr("`{path}` is not a Python: it cannot be executed", path=path), code="no-python")
-    return LocatedPython(path, environment_of(path))

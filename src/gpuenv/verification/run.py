@@ -31,11 +31,7 @@ def run_verification(
     compile: bool = False,  # noqa: A002 - torch's word
     nccl: bool = False,
 ) -> ChildOutcome:
-    """Run the tests with `python`, an absolute path.
-
-    It has the user's variables and user site, but starts in an empty directory, where no stray `torch.py`
-    shadows the real one. `devices` are torch's indices.
-    """
+    """Run the tests with `python`, an absolute path, in an empty directory without a stray `torch.py`."""
     try:
         with temporary_folder("gpuenv-verify-") as location:
             result = Path(location) / "result.json"

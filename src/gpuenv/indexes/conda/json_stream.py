@@ -16,11 +16,7 @@ _DECODER = JSONDecoder()
 
 
 class JsonStream:
-    """A document in pieces of text, of which only the current ones are held.
-
-    Read it in order: `keys` of an object, and after each key its `value`, its `keys`, or `skip`. Invalid or
-    truncated JSON raises ValueError.
-    """
+    """A JSON document in pieces of text; after each of its `keys` read `value` or `keys`, or `skip`."""
 
     def __init__(self, pieces: Iterator[str]) -> None:
         self._pieces = pieces

@@ -51,11 +51,7 @@ class Solved:
 
 
 def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
-    """Let the tool solve with the first URL of each channel.
-
-    Raises Unsatisfiable for conflicts and violated pins, Unreachable where a channel cannot be read
-    (`data["url"]`), UsageError and InstallFailed where the tool itself fails.
-    """
+    """Let the tool solve with the first URL of each channel; raise Unsatisfiable, Unreachable and others."""
     prefix = _free_path(wanted.prefix)
     environ = run_variables(wanted, calling)
     arguments = conda_calls.dry_run_arguments(wanted, str(prefix))
