@@ -17,12 +17,12 @@ def render_commands(plan: Plan) -> str:
     """Return a script of the plan's steps, one command a line, each with its reason as a comment."""
     platform = platform_of(plan.machines[0])
     lines = [render_comment(line, platform) for line in summary(plan)]
-    for step in map(redact_step, addressed_first(plan)):
+    for step in map(redact_step, _addressed_first(plan)):
         lines += [render_comment(step.why, platform), render_command(step.argv, platform)]
     return "\n".join(lines) + "\n"
 
 
-def addressed_first(plan: Plan) -> tuple[Step, ...]:
+def _addressed_first(plan: Plan) -> tuple[Step, ...]:
     """Return the steps, with the torch stack by address and hash before what looks into indexes.
 
     Then no index, folder or configuration of the shell they are pasted into can replace those files; the

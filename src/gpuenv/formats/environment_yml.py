@@ -35,10 +35,9 @@ def render_environment(plan: Plan) -> str:
             code="usage",
             fixes=(Fix(tr("choose one of them"), "gpuenv plan --manager conda --format environment.yml"),),
         )
-    pip = [without_userinfo(line) for line in pip_lines(plan)]
     dependencies: list[Any] = list(plan.conda.specs)
-    if pip:
-        dependencies.append({"pip": pip})
+    if wheels := wheels_beside(plan):
+        dependencies.append({"pip": list(map(without_userinfo, (*source_lines(plan.sources), *wheels)))})
     # without `nodefaults` the channels of the reader's configuration are added to these
     channels = [channel.name for channel in plan.conda.channels]
     channels += [_NO_DEFAULTS] if plan.conda.nodefaults else []
@@ -66,12 +65,6 @@ def variables_of(plan: Plan) -> dict[str, Any]:
 
 def _kept(plan: Plan, key: str) -> Any:
     return dict(plan.conda.kept).get(key) if plan.conda else None
-
-
-def pip_lines(plan: Plan) -> list[str]:
-    """Return the lines of the pip part; none where conda brings everything."""
-    wanted = wheels_beside(plan)
-    return [*source_lines(plan.sources), *wanted] if wanted else []
 
 
 def _comment(plan: Plan) -> list[str]:

@@ -43,7 +43,7 @@ def render_pixi(locked: Locked) -> str:
     places = places_of(locked)
     chosen = _chosen(locked)
     wheels = {file.name: _wheel(file, places.get(file.name), addressed(locked)) for file in chosen}
-    conda = conda_dependencies(locked.plan)
+    conda = _conda_dependencies(locked.plan)
     conda.pop("pip", None)  # it would bring conda's setuptools beside the one that is pinned
     # the glibc that the set needs; a wheel with several tags needs the least of them
     needs = [_least(file) for file in chosen if file.is_wheel]
@@ -61,7 +61,7 @@ def render_pixi_of_conda(plan: Plan) -> str:
     wheels = _pypi_requirements(plan)
     options = _options(plan.sources, {}) if wheels else {}
     system = _system(plan.conda.cuda if plan.conda else None, min(older, default=None))
-    return _render(plan, system, conda_dependencies(plan), wheels, options)
+    return _render(plan, system, _conda_dependencies(plan), wheels, options)
 
 
 def _render(
@@ -75,10 +75,13 @@ def _render(
     variables = {
         name: value for name, value in facts.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
     }
+    channels = plan.conda.channels if plan.conda else ()
     parts = {
         "workspace": {
             "name": name_of(plan),
-            "channels": channels_of(plan),
+            "channels": tuple(without_userinfo(item.name) for item in plan.conda.channels)
+            if plan.conda
+            else (),
             "platforms": (platform_of(plan.machines[0]),),
         },
         "system-requirements": system,
@@ -131,7 +134,7 @@ def _least(file: LockedFile) -> tuple[int, ...] | None:
 def _chosen(locked: Locked) -> tuple[LockedFile, ...]:
     """Return the files to be pinned: without those that conda is asked for."""
     plan = locked.plan
-    brought = names_of(plan.conda.specs) - _CONDAS_OWN if plan.conda else set()
+    brought = _names_of(plan.conda.specs) - _CONDAS_OWN if plan.conda else set()
     if not brought:
         return locked.files
     names = {
@@ -198,7 +201,7 @@ _RELEASE = re.compile(r"[\w.!+-]+")  # nothing that makes it open: `2.7.1`, not 
 Pinned = dict[str, str | dict[str, str]]
 
 
-def conda_dependencies(plan: Plan) -> Pinned:
+def _conda_dependencies(plan: Plan) -> Pinned:
     """Return the specs of the plan's conda part, each package once; those of torch name their channel.
 
     Raises UsageError for specs that can't be written so.
@@ -254,11 +257,6 @@ def _unwritable(text: str) -> UsageError:
     return UsageError(tr("{value} cannot be written into a pixi.toml", value=repr(text)), code="unwritable")
 
 
-def channels_of(plan: Plan) -> tuple[str, ...]:
-    """Return the channels by name, in order of priority."""
-    return tuple(without_userinfo(channel.name) for channel in plan.conda.channels) if plan.conda else ()
-
-
-def names_of(specs: Iterable[str]) -> set[str]:
+def _names_of(specs: Iterable[str]) -> set[str]:
     """Return the names in specs."""
     return {_parsed(spec).name for spec in specs}

@@ -179,7 +179,7 @@ def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
         watcher.file(file.filename, label_of(location.index, mirrors))
 
     def missed(file: StackFile, item: Missed) -> None:
-        watcher.tell(missed_text(file, item, mirrors))
+        watcher.tell(_missed_text(file, item, mirrors))
 
     def waits(file: StackFile) -> None:
         watcher.tell(tr("another gpuenv is fetching {file}; waiting for it", file=file.filename))
@@ -187,7 +187,7 @@ def _follow(watcher: FetchWatcher, mirrors: Mirrors) -> FetchProgress:
     return FetchProgress(begins, missed, waits)
 
 
-def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
+def _missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
     """Describe what a mirror did wrong."""
     mirror = label_of(missed.place.index, mirrors)
     return tr("mirror {mirror}: {file} {reason}", mirror=mirror, file=file.filename, reason=missed.reason)
@@ -196,7 +196,7 @@ def missed_text(file: StackFile, missed: Missed, mirrors: Mirrors) -> str:
 def not_fetched(error: StackNotFetchedError, mirrors: Mirrors) -> InstallFailed:
     """Return the error of a command that can't turn to another plan."""
     because = tuple(
-        Because(missed_text(error.file, missed, mirrors), redact_credentials(missed.place.url))
+        Because(_missed_text(error.file, missed, mirrors), redact_credentials(missed.place.url))
         for missed in error.missed
     )
     fixes = (
@@ -226,7 +226,7 @@ def _with_sources(plan: Plan, fetched: tuple[Fetched, ...], mirrors: Mirrors) ->
 
 
 def _passed_over(fetched: Fetched, missed: Missed, mirrors: Mirrors) -> str:
-    fault = missed_text(fetched.file, missed, mirrors)
+    fault = _missed_text(fetched.file, missed, mirrors)
     return tr("{fault}; using {mirror} instead", fault=fault, mirror=label_of(fetched.place.index, mirrors))
 
 

@@ -179,12 +179,12 @@ def warn_of_settings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
 def _settings_in(folder: Path) -> Path | None:
     for name in ("uv.toml", "pyproject.toml"):
         text = read_text(folder / name, limit=1 << 20)
-        if text is not None and parse_deciding(name, text):
+        if text is not None and _parse_deciding(name, text):
             return folder / name
     return None
 
 
-def parse_deciding(name: str, text: str) -> tuple[str, ...]:
+def _parse_deciding(name: str, text: str) -> tuple[str, ...]:
     """Return the keys of a file that would change what uv resolves; none if it is not TOML."""
     try:
         table: Any = load_toml(text)

@@ -88,7 +88,7 @@ def choose_channel(options: PlanOptions, manager: str, mirrors: Mirrors) -> str:
         return options.channel
     named = tuple(mirror for word in options.mirrors if (mirror := _mirror_of(word, mirrors)))
     only_without_torch = bool(named) and not any(mirror.torch for mirror in named)
-    has_forge = any(location_on(mirror, FORGE) for mirror in named)
+    has_forge = any(_location_on(mirror, FORGE) for mirror in named)
     others = {AUTO, _OFFICIAL} & set(options.mirrors)
     return FORGE if only_without_torch and has_forge and not others else WHEELS
 
@@ -119,10 +119,10 @@ def locate_channel(name: str, options: PlanOptions, mirrors: Mirrors) -> CondaCh
     official URL is returned, which the user's own configuration of conda may override.
     """
     named = [mirror for word in options.mirrors if (mirror := _mirror_of(word, mirrors))]
-    places = [location for mirror in named if (location := location_on(mirror, name))]
-    official = location_on(mirrors.find(_OFFICIAL), name)
+    places = [location for mirror in named if (location := _location_on(mirror, name))]
+    official = _location_on(mirrors.find(_OFFICIAL), name)
     if AUTO in options.mirrors:
-        places += [location for mirror in mirrors.all if (location := location_on(mirror, name))]
+        places += [location for mirror in mirrors.all if (location := _location_on(mirror, name))]
     urls = tuple(dict.fromkeys((*places, *((official,) if official else ()))))
     bad = options.excluding
     return CondaChannel(name, tuple(url for url in urls if url not in bad))
@@ -139,7 +139,7 @@ def locate_asked(names: tuple[str, ...], options: PlanOptions, mirrors: Mirrors)
 
 def _asked_channel(text: str, options: PlanOptions, mirrors: Mirrors) -> CondaChannel:
     if not is_remote(text):
-        return without_mirrors_named(locate_channel(text, options, mirrors), options)
+        return _without_mirrors_named(locate_channel(text, options, mirrors), options)
     name = channel_at(text, mirrors.all)
     if name is None:
         return CondaChannel(without_userinfo(text), (text,))
@@ -147,7 +147,7 @@ def _asked_channel(text: str, options: PlanOptions, mirrors: Mirrors) -> CondaCh
     return there if not options.mirrors else locate_channel(name, options, mirrors)
 
 
-def location_on(mirror: Mirror, channel: str) -> str | None:
+def _location_on(mirror: Mirror, channel: str) -> str | None:
     """Return the address of a channel on a mirror, None where it does not carry it."""
     part = mirror.conda
     if part is None or mirror.status == "retired" or channel in part.missing:
@@ -160,7 +160,7 @@ def location_on(mirror: Mirror, channel: str) -> str | None:
     return f"{part.root}/cloud/{channel}" if channel in part.cloud else None
 
 
-def without_mirrors_named(channel: CondaChannel, options: PlanOptions) -> CondaChannel:
+def _without_mirrors_named(channel: CondaChannel, options: PlanOptions) -> CondaChannel:
     """Return the channel by its name alone where no mirror was named: conda's configuration leads there."""
     reads_no_condarc = options.manager == EMBEDDED
     return channel if options.mirrors or reads_no_condarc else replace(channel, urls=())

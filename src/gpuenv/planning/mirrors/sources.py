@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpuenv.indexes.configuration.installer_default import default_index
@@ -50,16 +50,8 @@ def torch_sources(mirror: Mirror, context: SourceContext, origin: str) -> tuple[
         return ()
     if VARIANT not in part.address:
         return (_source(mirror, part, part.address, origin),)
-    return variant_folders(mirror, part, context.variants, origin)
-
-
-def variant_folders(
-    mirror: Mirror, part: TorchPart, variants: Iterable[Variant], origin: str
-) -> tuple[IndexSource, ...]:
-    """Return a source for each variant's folder of a torch part."""
-    address = part.address if VARIANT in part.address else f"{part.address}/{VARIANT}"
-    folders = replace(part, address=address)
-    return tuple(_source(mirror, folders, folders.of_variant(str(variant)), origin) for variant in variants)
+    folders = (part.of_variant(str(variant)) for variant in context.variants)
+    return tuple(_source(mirror, part, folder, origin) for folder in folders)
 
 
 def _source(mirror: Mirror, part: TorchPart, url: str, origin: str) -> IndexSource:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,9 +37,14 @@ def plan_adapted(
         )
     adapting, options = to_adapt(wanted, arguments, ("gpuenv", "plan"))
     adapting = replace(adapting, patch_alone=True)
-    with adapting_shown(console) as tell:
+    with console.working(tr("reading project files and indexes")) as update:
+
+        def tell(count: int) -> None:
+            update(tr("resolving the other packages, run {count}", count=count))
+
         adaptation = adapt(adapting, options, os.environ, target=DEFAULT_TARGET, tell=tell)
-    document = envelope("plan", adapted_data(adaptation), warnings=adaptation.plan.warnings)
+    data = {**render_plan_data(adaptation.plan), "adapted": render_adaptation_data(adaptation)}
+    document = envelope("plan", data, warnings=adaptation.plan.warnings)
     if output is not None:
         write_file(output, json_text(document) if format_name == "json" else patch_of(adaptation))
     if console.as_json or (format_name == "json" and output is None):
@@ -88,18 +91,6 @@ def _path(word: str) -> Path:
             tr("--adapt requires the project: give a file or a directory; its requirements are used"),
         )
     return Path(word)
-
-
-@contextmanager
-def adapting_shown(console: Console) -> Iterator[Callable[[int], None]]:
-    """Show the progress, and how often the resolver ran."""
-    with console.working(tr("reading project files and indexes")) as update:
-        yield lambda count: update(tr("resolving the other packages, run {count}", count=count))
-
-
-def adapted_data(adaptation: Adaptation) -> dict[str, object]:
-    """Return the plan's data with what is adapted."""
-    return {**render_plan_data(adaptation.plan), "adapted": render_adaptation_data(adaptation)}
 
 
 def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: bool) -> None:
