@@ -79,9 +79,7 @@ def _render(
     parts = {
         "workspace": {
             "name": name_of(plan),
-            "channels": tuple(without_userinfo(item.name) for item in plan.conda.channels)
-            if plan.conda
-            else (),
+            "channels": tuple(without_userinfo(channel.name) for channel in channels),
             "platforms": (platform_of(plan.machines[0]),),
         },
         "system-requirements": system,
