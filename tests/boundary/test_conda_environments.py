@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from entering import run_inside
 
-from gpuenv.activation.entering import activated, run
+from gpuenv.activation.entering import activated
 from gpuenv.environments.listing import find_environment, list_environments, note_external
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
@@ -120,7 +121,7 @@ def test_what_gpuenv_did_not_make_is_found_by_name_and_path_and_never_removed(
 def test_a_command_runs_in_what_gpuenv_did_not_make(tmp_path: Path, environ: dict[str, str]) -> None:
     conda_environment(tmp_path / "home" / "miniconda3" / "envs" / "old")
     code = "import os, sys; sys.exit(0 if os.environ['CONDA_PREFIX'].endswith('envs/old') else 1)"
-    assert run("old", ["python", "-c", code], environ) == 0
+    assert run_inside("old", ["python", "-c", code], environ) == 0
 
 
 def test_activating_one_kind_leaves_nothing_of_the_other(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from entering import handlers_kept, run_inside
 from installers import a_plan, fake_uv, make_wheel, plan_data
 
 from gpuenv.activation.entering import activated, run
@@ -92,7 +93,7 @@ def test_an_environment_whose_record_is_damaged_is_still_there(
     warning = unreadable(environment)
     assert warning is not None
     assert "`paper`" in warning.message
-    assert run("paper", ["true"], environ) == 0
+    assert run_inside("paper", ["true"], environ) == 0
     assert (paper / "gpuenv.json").read_text(encoding="utf-8") == text
     remove("paper", environ)
     assert not paper.exists()
@@ -131,7 +132,9 @@ def test_a_command_runs_as_if_the_environment_were_active(
 ) -> None:
     write_program(paper, "report", 'echo "$VIRTUAL_ENV $PYTHONHOME ${PATH%%:*} $*" > "$OUT"; exit 7')
     out = tmp_path / "out"
-    code = run("paper", ["report", "a b", "--", "$HOME"], {**environ, "PYTHONHOME": "/x", "OUT": str(out)})
+    code = run_inside(
+        "paper", ["report", "a b", "--", "$HOME"], {**environ, "PYTHONHOME": "/x", "OUT": str(out)}
+    )
     assert code == 7
     assert out.read_text(encoding="utf-8") == f"{paper}  {paper / 'bin'} a b -- $HOME\n"
 
@@ -142,15 +145,15 @@ def test_without_a_path_of_its_own_the_environments_programs_are_found(paper: Pa
 
 
 def test_a_command_that_is_not_there_is_bad_usage(environ: dict[str, str], paper: Path) -> None:
-    with pytest.raises(UsageError) as raised:
+    with handlers_kept(), pytest.raises(UsageError) as raised:
         run("paper", ["no-such-command"], environ)
     assert raised.value.code == "command-not-found"
     assert str(paper / "bin") in raised.value.fixes[0].text
 
 
-def test_a_command_ended_by_a_signal_gives_a_shells_exit_code(environ: dict[str, str], paper: Path) -> None:
+def test_a_command_ended_by_a_signal_is_seen_to_be(environ: dict[str, str], paper: Path) -> None:
     write_program(paper, "suicide", "kill -9 $$")
-    assert run("paper", ["suicide"], environ) == 137
+    assert run_inside("paper", ["suicide"], environ) == -signal.SIGKILL
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
