@@ -174,12 +174,12 @@ def test_a_package_for_pypy_is_for_no_python_on_offer() -> None:
 
 
 def test_a_file_keeps_what_the_channel_tells_of_it() -> None:
-    (listing,) = listings_of_channel(SOURCE, (TORCH,), (record(),), "half of it")
+    (listing,) = listings_of_channel(SOURCE, (TORCH,), (record(),))
     (file,) = listing.files
     assert (file.name, file.version, str(file.variant)) == ("torch", Version("2.8.0"), "cu126")
     assert (file.sha256, file.size, file.build) == ("a" * 64, 24_512_345, "cuda126_mkl_py312_h5d1f_306")
     assert file.url.endswith("/linux-64/pytorch-2.8.0-cuda126_mkl_py312_h5d1f_306.conda")
-    assert (listing.page, listing.problem) == (SOURCE.url, "half of it")
+    assert (listing.page, listing.problem) == (SOURCE.url, None)
 
 
 def test_each_project_has_its_listing_and_strangers_none() -> None:

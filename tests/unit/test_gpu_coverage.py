@@ -15,7 +15,6 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.gpu_coverage import (
     Coverage,
     cover,
-    driver_branches,
     driver_need,
     find_generations,
     runs_on,
@@ -101,7 +100,7 @@ def test_from_the_branch_told_on_every_driver_compiles_ptx(system: DriverOs) -> 
         need = driver_need(cuda, system, KNOWLEDGE)
         assert need is not None
         assert need.least == getattr(driver.least_driver(cuda, system, KNOWLEDGE), "version", None)
-        for branch, _ in driver_branches(system, KNOWLEDGE):
+        for branch, _ in KNOWLEDGE.branches[system]:
             machine = Machine(System(system, "x86_64"), Driver(DriverVersion(f"{branch}.10")))
             native = need.branch is not None and branch >= need.branch
             assert driver.is_native(cuda, machine, KNOWLEDGE) is native

@@ -97,3 +97,16 @@ def test_a_build_without_files_is_not_this_rules_business() -> None:
 )
 def test_a_tag_tells_its_glibc(tag: str, needed: tuple[int, int] | None) -> None:
     assert platform_tags.least_glibc(tag) == needed
+
+
+@pytest.mark.parametrize(
+    ("filename", "fits"),
+    [
+        ("torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl", True),
+        ("torch-2.7.1-cp312-cp312-win_amd64.whl", False),
+        ("torch-2.7.1.tar.gz", True),  # built on the machine
+        ("torch-2.7.1.whl", True),  # uv reads more names than the specification has
+    ],
+)
+def test_a_file_is_excluded_by_the_tags_in_its_name_alone(filename: str, fits: bool) -> None:
+    assert platform_tags.fits_name(filename, on(glibc="2.35")) is fits

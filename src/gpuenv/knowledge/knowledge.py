@@ -104,7 +104,7 @@ class Knowledge:
 
     def driver_cuda(self, driver: Version, os: DriverOs) -> CudaVersion | None:
         """Tell the newest CUDA that a driver supports, from the newest branch that is not newer than it."""
-        fitting = [entry for entry in self._branches.get(os, ()) if entry[0] <= driver.major]
+        fitting = [entry for entry in self.branches.get(os, ()) if entry[0] <= driver.major]
         return fitting[-1][1] if fitting else None
 
     def architecture_of(self, capability: ComputeCapability) -> ArchitectureSupport | None:
@@ -160,7 +160,8 @@ class Knowledge:
         }
 
     @cached_property
-    def _branches(self) -> dict[str, list[tuple[int, CudaVersion]]]:
+    def branches(self) -> Mapping[str, list[tuple[int, CudaVersion]]]:
+        """The driver branches of each system and the newest CUDA that each supports, oldest first."""
         branches: dict[str, list[tuple[int, CudaVersion]]] = {}
         for row in sorted(self._cuda("branch"), key=lambda row: int(row["branch"])):
             branches.setdefault(row["os"], []).append((row["branch"], as_cuda_version(row["cuda"])))

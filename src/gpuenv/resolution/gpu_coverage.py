@@ -129,19 +129,13 @@ def _generation(
     )
 
 
-def driver_branches(os: DriverOs, knowledge: Knowledge) -> tuple[tuple[int, str], ...]:
-    """Return the driver branches of a system and the newest CUDA that each supports, oldest first."""
-    rows = (row for row in knowledge.cuda_rows if row["kind"] == "branch" and row["os"] == os)
-    return tuple(sorted((int(row["branch"]), str(row["cuda"])) for row in rows))
-
-
 def driver_need(cuda: CudaVersion, os: DriverOs, knowledge: Knowledge) -> DriverNeed | None:
     """Return the drivers for a CUDA version or None where no floor is known."""
     least = driver.least_driver(cuda, os, knowledge)
     if least is None:
         return None
     native = knowledge.release_floor(cuda, os)
-    branches = (branch for branch, _ in driver_branches(os, knowledge))
+    branches = (branch for branch, _ in knowledge.branches.get(os, ()))
     first = next((branch for branch in branches if _compiles(branch, cuda, os, knowledge)), None)
     return DriverNeed(os, least.version, native.version if native else None, first, least.source)
 

@@ -26,7 +26,6 @@ from gpuenv.resolution.gpu_coverage import (
     Coverage,
     GpuGeneration,
     cover,
-    driver_branches,
     driver_need,
     find_generations,
     runs_on,
@@ -97,7 +96,10 @@ def page_data(knowledge: Knowledge, here: Here | None, *, made_by: str, made_on:
         "generations": _generations(knowledge, capabilities, rows),
         "products": _products(knowledge),
         "cuda": _cuda(knowledge),
-        "branches": {system: driver_branches(system, knowledge) for system in SYSTEMS},
+        "branches": {
+            system: [(branch, str(cuda)) for branch, cuda in knowledge.branches.get(system, ())]
+            for system in SYSTEMS
+        },
         "systems": _SYSTEM_NAMES,
         "platforms": list(PLATFORMS),
         "indexes": _INDEXES,

@@ -11,7 +11,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.knowledge.records import Row, parse_torch_build
+from gpuenv.knowledge.records import Row, from_row, parse_torch_build
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.python import parse_python_tag
 from gpuenv.model.variant import Variant
@@ -48,12 +48,11 @@ def parse_conda_build(row: Mapping[str, Any]) -> CondaBuild:
      "build": "py{python}_cuda12.4*", "requires": ["pytorch-cuda 12.4.*"],
      "channels": ["pytorch", "nvidia", "conda-forge"], "torchvision": ["0.20.1"], "torchaudio": []}
     """
-    return CondaBuild(
-        channel=row["channel"],
+    return from_row(
+        CondaBuild,
+        row,
         build=parse_torch_build(_as_torch_row(row)),
         pattern=row["build"],
-        requires=tuple(row["requires"]),
-        channels=tuple(row["channels"]),
         companions=tuple(
             (project, tuple(map(Version, row[project])))
             for project in ("torchvision", "torchaudio")

@@ -39,7 +39,6 @@ def listings_of_channel(
     source: IndexSource,
     projects: tuple[NormalizedName, ...],
     records: Iterable[CondaRecord],
-    problem: str | None = None,
 ) -> tuple[Listing, ...]:
     """Return what a channel lists of each project; packages that no rule can judge are listed as unparsed."""
     files: dict[str, list[WheelFile]] = {project: [] for project in projects}
@@ -56,7 +55,7 @@ def listings_of_channel(
             files[project].append(file)
     return tuple(
         Listing(
-            source, project, tuple(files[project]), source.url, problem, tuple(unparsed[project])
+            source, project, tuple(files[project]), source.url, unparsed=tuple(unparsed[project])
         )
         for project in projects
     )  # fmt: skip
