@@ -16,7 +16,7 @@ from gpuenv.environments import transaction as apply
 from gpuenv.environments.check_installed import check_installed, not_as_planned, torch_cuda
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.contents.installed import read_installed
-from gpuenv.environments.file_lock import WAIT_S, locked
+from gpuenv.environments.file_lock import locked
 from gpuenv.environments.os_errors import telling_os_errors
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
@@ -60,7 +60,6 @@ class ApplyOptions:
     verify: Verify | None = None
     log: Path | None = None
     provision: Provision | None = None
-    wait_s: float = WAIT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
     """
     opened = planned.opened
     environment = opened.paths
-    with locked(environment, wait_s=how.wait_s, tell=how.tell) as descriptors, telling_os_errors(environment):
+    with locked(environment, tell=how.tell) as descriptors, telling_os_errors(environment):
         apply.recover(environment)
         _check_unchanged(opened)
         record = _new_record(planned)

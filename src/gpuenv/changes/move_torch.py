@@ -85,7 +85,6 @@ def move_torch(
         moved=None if same and not changes else plan,
         warnings=plan.warnings,
         why=why,
-        gone=gone,
     )
 
 

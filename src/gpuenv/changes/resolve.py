@@ -55,7 +55,6 @@ class PlannedChange:
     moved: Plan | None = None
     warnings: tuple[PlanWarning, ...] = ()
     why: tuple[str, ...] = ()
-    gone: tuple[str, ...] = ()
 
     @property
     def fetched(self) -> int:

@@ -61,7 +61,7 @@ def plan_uninstall(
         PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=", ".join(others)))
         for name, others in broken.items()
     )
-    change = PlannedChange(opened, request, changes, still, warnings=warnings, gone=tuple(sorted(out)))
+    change = PlannedChange(opened, request, changes, still, warnings=warnings)
     return PlannedRemoval(change, () if prune else unneeded)
 
 

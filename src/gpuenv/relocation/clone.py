@@ -42,11 +42,10 @@ class PlannedClone:
 
 @dataclass(frozen=True, slots=True)
 class CloneOptions:
-    """How to copy: tell what goes on, show the bytes copied and all of them, wait for locks."""
+    """How to copy: tell what goes on, show the bytes copied and all of them."""
 
     tell: Callable[[str], None] = lambda _: None
     progress: Callable[[int, int], None] = lambda _, __: None
-    wait_s: float = WAIT_S
 
 
 def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClone:
@@ -74,7 +73,7 @@ def clone(planned: PlannedClone, how: CloneOptions | None = None) -> Path:
     """
     how = how or CloneOptions()
     source, environment = planned.source.paths, planned.paths
-    with interruption.heeded(), both_locked((environment,), source, wait_s=how.wait_s, tell=how.tell):
+    with interruption.heeded(), both_locked((environment,), source, wait_s=WAIT_S, tell=how.tell):
         check_new(environment)
         with apply.changing(environment, force=False) as change:
             tree = read_tree(source.path)

@@ -22,7 +22,7 @@ LIST = ".gpuenv-kernels"
 _FILE = "kernel.json"
 
 
-def jupyter_data(environ: Mapping[str, str], prefix: Path | None, platform: str = sys.platform) -> Path:
+def jupyter_data(environ: Mapping[str, str], prefix: Path | None) -> Path:
     """Return the folder whose `kernels` Jupyter reads: the user's, or that of a prefix.
 
     https://docs.jupyter.org/en/stable/use/jupyter-directories.html#data-files
@@ -32,9 +32,9 @@ def jupyter_data(environ: Mapping[str, str], prefix: Path | None, platform: str 
     if named := environ.get("JUPYTER_DATA_DIR"):
         return Path(named).absolute()
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
-    if platform == "win32":
+    if sys.platform == "win32":
         return Path(environ.get("APPDATA") or home / "AppData" / "Roaming", "jupyter")
-    if platform == "darwin":
+    if sys.platform == "darwin":
         return home / "Library" / "Jupyter"
     return Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share", "jupyter")
 

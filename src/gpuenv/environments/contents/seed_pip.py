@@ -61,10 +61,10 @@ def _drop(root: Path) -> None:
         command.unlink()
 
 
-def bundled_wheels(root: Path, python: str, shared: Path = _SHARED_WHEELS) -> Path | None:
+def bundled_wheels(root: Path, python: str) -> Path | None:
     """Return the folder in which the interpreter's own wheel of pip lies."""
     home = parse_pyvenv(read_text(root / "pyvenv.cfg") or "").get("home")
     bases = (Path(home), Path(home).parent) if home else (root,)
     inside = (Path("Lib"), Path("lib", f"python{python}"))
     folders = [base / library / "ensurepip" / "_bundled" for base in bases for library in inside]
-    return next((folder for folder in (*folders, shared) if any(folder.glob("pip-*.whl"))), None)
+    return next((folder for folder in (*folders, _SHARED_WHEELS) if any(folder.glob("pip-*.whl"))), None)
