@@ -32,7 +32,7 @@ SHIPPED = Path(__file__).with_name("bootstrap_wheels.json")
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The wheels of a script, and what to tell of the places that they come from."""
+    """The wheels of a script, and warnings about the indexes that they come from."""
 
     wheels: tuple[LockedWheel, ...]
     warnings: tuple[PlanWarning, ...] = ()

@@ -168,9 +168,9 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
             keep_open=descriptors,
             tell=how.tell,
         )
-        places = tuple(map(str, site_packages(environment.path)))
+        folders = tuple(map(str, site_packages(environment.path)))
         variant = torch_cuda(environment.path)
-        with changing_in_place(environment, places, (item.name for item in planned.changes)) as change:
+        with changing_in_place(environment, folders, (item.name for item in planned.changes)) as change:
             run_steps(change_steps(planned, how.provision), running, lambda: None)
             _check(planned, variant, log)
             if how.provision and how.provision.checked:

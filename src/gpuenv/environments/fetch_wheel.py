@@ -1,4 +1,4 @@
-"""Fetch a wheel from the first of its places that has it whole."""
+"""Fetch a wheel from the first of its locations that has it whole."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file that is there: where it lies, from which place it came, and which were tried before."""
+    """A fetched file: its path, the location it came from, and those that failed before."""
 
     file: StackFile
     place: FilePlace
@@ -49,7 +49,7 @@ class NotFetchedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FetchProgress:
-    """How fetching a file is followed: the place it is tried at, the one that failed, another gpuenv."""
+    """How fetching a file is followed: the location being tried, one that failed, another gpuenv."""
 
     begins: Callable[[StackFile, FilePlace], None] = lambda _, __: None
     missed: Callable[[StackFile, Missed], None] = lambda _, __: None
@@ -61,7 +61,7 @@ def fetch_file(
 ) -> Fetched:
     """Return the file once it is in the store, whole and of the digest that was listed.
 
-    The places are tried in their order; the last one may be as slow as it likes, as long as it sends at all.
+    The locations are tried in order; the last one may be slow, as long as it sends at all.
     Raises NotFetchedError, StoppedError, and OSError for the disk.
     """
     missed: list[Missed] = []
@@ -103,7 +103,7 @@ def _fetch(
             expected = Expected(listed, location.size)
             digest = download(client, location.url, part, expected, patience=patience, watch=counted.watch)
         except (HttpProblem, BrokenFileError):
-            watch.received(-counted.received)  # the next place counts anew what is kept
+            watch.received(-counted.received)  # the next location counts again what is kept
             raise
         return store.keep(part, digest, file.filename), digest
 

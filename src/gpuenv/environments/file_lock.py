@@ -25,11 +25,11 @@ WAIT_S = 10.0
 def locked(
     environment: EnvironmentPaths, *, wait_s: float = WAIT_S, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[tuple[int, ...]]:
-    """Hold the lock of a place; yield descriptors that the installer must keep open.
+    """Hold the lock of an environment; yield descriptors that the installer must keep open.
 
     The installer holds a second lock through them: when gpuenv is killed, its orphan still has it, and nobody
-    touches the place before it has ended. Raises UsageError `environment-busy` when the lock is not free
-    within `wait_s` seconds; `tell` is called before waiting.
+    touches the environment before it has ended. Raises UsageError `environment-busy` when the lock is not
+    free within `wait_s` seconds; `tell` is called before waiting.
     """
     check_folder(environment.store.root, DATA, named=True)
     check_environment_owner(environment.path)
@@ -48,7 +48,7 @@ def locked(
 
 @contextmanager
 def locked_to_remove(environment: EnvironmentPaths, *, wait_s: float = WAIT_S) -> Iterator[None]:
-    """Hold the lock of a place that is to go; on a disk too full for the lock's file, without.
+    """Hold the lock of an environment that is to be removed; on a disk too full for the lock's file, without.
 
     Nobody else has that lock then, or its file were there.
     """
@@ -98,7 +98,7 @@ def _installer_lock(environment: EnvironmentPaths, wait_s: float) -> Iterator[tu
 
 
 def busy(environment: EnvironmentPaths) -> UsageError:
-    """Say that another gpuenv is at work on the place."""
+    """Say that another gpuenv is at work on the environment."""
     return UsageError(
         tr("another gpuenv is at work on `{name}`", name=environment.name),
         code="environment-busy",

@@ -66,14 +66,14 @@ def read_interpreter(python: Path, root: Path | None) -> Interpreter:
     if gone:
         return _silent(python, root, gone)
     venv = parse_pyvenv((read_text(root / "pyvenv.cfg") if root else None) or "")
-    places = site_packages(root) if root else ()
-    folder = next((path.parent.name for path in places), "")
+    folders = site_packages(root) if root else ()
+    folder = next((path.parent.name for path in folders), "")
     return Interpreter(
         path=str(python),
         version=venv.get("version") or venv.get("version_info") or folder.removeprefix("python") or None,
         prefix=str(root) if root else None,
-        packages=tuple(map(str, places)),
-        writable=bool(places) and os.access(places[0], os.W_OK),
+        packages=tuple(map(str, folders)),
+        writable=bool(folders) and os.access(folders[0], os.W_OK),
     )
 
 
@@ -117,8 +117,8 @@ def _last_words(done: process.Completed) -> str:
 
 
 def _silent(python: Path, root: Path | None, reason: str) -> Interpreter:
-    places = tuple(map(str, site_packages(root))) if root else ()
-    return Interpreter(str(python), prefix=str(root) if root else None, packages=places, problem=reason)
+    folders = tuple(map(str, site_packages(root))) if root else ()
+    return Interpreter(str(python), prefix=str(root) if root else None, packages=folders, problem=reason)
 
 
 def _described(

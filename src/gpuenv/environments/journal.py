@@ -59,8 +59,8 @@ def is_half_done(journal: Journal) -> bool:
 
 
 def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
-    """Return the places at which a change began and did not end."""
-    places = []
+    """Return the environments in which a change began and did not end."""
+    pending = []
     for file in sorted(store.journals.glob("*.json")) if store.journals.is_dir() else ():
         try:
             journal = parse_journal(read_proven(file).decode("utf-8"))
@@ -68,8 +68,8 @@ def pending_places(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
             continue
         environment = EnvironmentPaths(store, journal.path.name, journal.path)
         if environment.journal == file:
-            places.append(environment)
-    return tuple(places)
+            pending.append(environment)
+    return tuple(pending)
 
 
 def forget(environment: EnvironmentPaths) -> None:

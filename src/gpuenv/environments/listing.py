@@ -80,16 +80,16 @@ def forget_external(environment: EnvironmentPaths) -> None:
 
 
 def _external(store: EnvironmentStore) -> tuple[EnvironmentPaths, ...]:
-    """Return the noted places that still hold an environment of gpuenv's."""
-    places = []
+    """Return the noted environments that still exist."""
+    environments = []
     for note in sorted(store.elsewhere.glob("*.json")) if store.elsewhere.is_dir() else ():
         with suppress(OSError, ValueError):
             path = Path(str(load_json(read_limited_text(note))))
             record = read_record(path) if path.is_absolute() else None
             if record is not None:  # a conda tool's has a name; what was made at a path is called by it
                 name = str(path) if is_path(record.name) else record.name
-                places.append(EnvironmentPaths(store, name, path))
-    return tuple(places)
+                environments.append(EnvironmentPaths(store, name, path))
+    return tuple(environments)
 
 
 def python_missing(name: str, python: Path) -> UsageError:

@@ -93,7 +93,7 @@ def begin(
 
 
 def finish(environment: EnvironmentPaths, entry: LedgerEntry) -> None:
-    """Finish or forget a renaming that was begun. The place must be locked.
+    """Finish or forget a renaming that was begun. The environment must be locked.
 
     It may be interrupted at any point and be called again. Raises InstallFailed where it can't be done.
     """

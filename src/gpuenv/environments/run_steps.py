@@ -71,7 +71,7 @@ def new_log(environment: EnvironmentPaths) -> Path:
 
 
 def remove_logs(environment: EnvironmentPaths) -> None:
-    """Remove the logs of a place: they go with its environment; what can't be removed stays."""
+    """Remove the logs of an environment; what can't be removed stays."""
     for log in environment.store.logs.glob(f"*{environment.log_suffix}"):
         with suppress(OSError):
             log.unlink()

@@ -47,12 +47,12 @@ class SnapshotManifest:
     """
 
     names: tuple[str, ...]
-    places: tuple[str, ...]
+    folders: tuple[str, ...]
     before: frozenset[str]
     cleared: bool = False
 
 
-def take(environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]) -> LedgerEntry:
+def take(environment: EnvironmentPaths, folders: tuple[str, ...], touched: Iterable[str]) -> LedgerEntry:
     """Keep the files of the distributions that will be touched; those not yet there are noted as new.
 
     Raises OSError, and UsageError where the ledger can't be written. The entry begins last: until then
@@ -64,18 +64,18 @@ def take(environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterab
     (folder / _FILES).mkdir()
     names = tuple(sorted({canonicalize_name(name) for name in touched}))
     own = (root / name for name in _OWN if (root / name).is_file())
-    for file in (*_files_of(root, places, names), *own):
+    for file in (*_files_of(root, folders, names), *own):
         target = folder / _FILES / file.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
         _keep(file, target)
-    manifest = SnapshotManifest(names, places, frozenset(_listing(root, places)))
+    manifest = SnapshotManifest(names, folders, frozenset(_listing(root, folders)))
     return ledger.note(environment, replace(entry, state="begun", data=_render(manifest, root)))
 
 
 def _render(manifest: SnapshotManifest, root: Path) -> dict[str, Any]:
     return {
         "names": list(manifest.names),
-        "places": [_relative(location, root) for location in manifest.places],
+        "places": [_relative(location, root) for location in manifest.folders],
         "before": sorted(manifest.before),
         "cleared": manifest.cleared,
     }
@@ -97,9 +97,9 @@ def _keep(source: Path, target: Path) -> None:
     shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _listing(root: Path, places: tuple[str, ...]) -> Iterator[str]:
+def _listing(root: Path, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield what lies in the directories of packages and commands, by paths within the environment."""
-    for location in (*places, *(str(root / name) for name in _COMMANDS)):
+    for location in (*folders, *(str(root / name) for name in _COMMANDS)):
         for folder, inner, names in os.walk(location):
             inner[:] = [name for name in inner if name != _COMPILED]
             yield from (_relative(os.path.join(folder, name), root) for name in names)  # noqa: PTH118 - many
@@ -143,7 +143,7 @@ def _clear(root: Path, manifest: SnapshotManifest) -> None:
     """Remove the files of the touched distributions, and what an installer that was killed left of others."""
     own = (path for name in _OWN for path in (root / name, *root.glob(f".{name}-*")))
     strays = _strays(root, manifest)
-    for file in (*_files_of(root, manifest.places, manifest.names), *strays, *own):
+    for file in (*_files_of(root, manifest.folders, manifest.names), *strays, *own):
         if file.is_dir() and not file.is_symlink():
             continue
         with suppress(FileNotFoundError):
@@ -153,14 +153,14 @@ def _clear(root: Path, manifest: SnapshotManifest) -> None:
 
 def _strays(root: Path, manifest: SnapshotManifest) -> tuple[Path, ...]:
     """Return what has come since, and no distribution says is its own."""
-    come = {item for item in _listing(root, manifest.places) if item not in manifest.before}
+    come = {item for item in _listing(root, manifest.folders) if item not in manifest.before}
     if not come:
         return ()
     infos = (
-        info.name.partition("-")[0] for location in manifest.places for info in Path(location).glob("*-info")
+        info.name.partition("-")[0] for location in manifest.folders for info in Path(location).glob("*-info")
     )
     others = {canonicalize_name(name) for name in infos} - set(manifest.names)
-    claimed = {_relative(str(file), root) for file in _files_of(root, manifest.places, others)}
+    claimed = {_relative(str(file), root) for file in _files_of(root, manifest.folders, others)}
     within = Within(root)
     return tuple(path for item in sorted(come - claimed) if within.holds(path := root / item))
 
@@ -173,19 +173,19 @@ def parse_manifest(data: dict[str, Any], root: Path) -> SnapshotManifest:
     """
     try:
         names = tuple(str(name) for name in data["names"])
-        places = tuple(os.path.normpath(root / str(location)) for location in data["places"])
+        folders = tuple(os.path.normpath(root / str(location)) for location in data["places"])
         before = frozenset(map(str, data["before"]))
         cleared = data["cleared"] is True
     except (KeyError, TypeError) as error:
         raise ValueError(tr("the manifest of a repair is invalid")) from error
-    inside = tuple(location for location in places if _is_inside(Path(location), root))
+    inside = tuple(location for location in folders if _is_inside(Path(location), root))
     return SnapshotManifest(names, inside, before, cleared)
 
 
-def _files_of(root: Path, places: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:
+def _files_of(root: Path, folders: tuple[str, ...], names: Iterable[str]) -> Iterator[Path]:
     """Yield the files of distributions, by their RECORDs, that lie within the environment."""
     wanted, within = set(names), Within(root)
-    for file in map(Path, places):
+    for file in map(Path, folders):
         for info in sorted(file.glob("*.dist-info")):
             if canonicalize_name(info.name.partition("-")[0]) in wanted:
                 yield from (path for path in _recorded(root, file, info) if within.holds(path))
@@ -232,9 +232,9 @@ class ChangeInPlace:
 
 @contextmanager
 def changing_in_place(
-    environment: EnvironmentPaths, places: tuple[str, ...], touched: Iterable[str]
+    environment: EnvironmentPaths, folders: tuple[str, ...], touched: Iterable[str]
 ) -> Iterator[ChangeInPlace]:
-    """Begin a change to the distributions named, in the directories `places`; undo it unless it is kept.
+    """Begin a change to the distributions named, in the directories `folders`; undo it unless it is kept.
 
     Signals are held: they end what waits, never a roll-back.
     The environment must be locked and recovered. What a kill leaves is undone by `apply.recover`. Raises
@@ -242,7 +242,7 @@ def changing_in_place(
     """
     with interruption.held():
         try:
-            entry = take(environment, places, touched)
+            entry = take(environment, folders, touched)
         except BaseException as error:  # no memory, say
             forget_rubbish(environment)
             if isinstance(error, OSError):

@@ -23,7 +23,7 @@ from gpuenv.process import interruption
 
 @contextmanager
 def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
-    """Begin a change; undo it unless it was committed. The place must be locked and recovered.
+    """Begin a change; undo it unless it was committed. The environment must be locked and recovered.
 
     Signals are held: they end what waits, never a roll-back.
     Raises UsageError `environment-exists` without `force`, or where something else lies there. OSError is
@@ -43,7 +43,7 @@ def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transact
 
 
 def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
-    """Raise UsageError unless an environment may be made at the place; an empty directory is free."""
+    """Raise UsageError unless the environment may be created; an empty directory is free."""
     try:
         if is_free(environment.path):
             return
@@ -67,7 +67,7 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
 
 
 def is_pending(environment: EnvironmentPaths) -> bool:
-    """Tell whether a change at the place is under way, or was left by a killed gpuenv.
+    """Tell whether a change is under way, or was left by a killed gpuenv.
 
     Raises UsageError where what tells of it is not our own.
     """
@@ -86,7 +86,7 @@ def is_half_done(environment: EnvironmentPaths) -> bool:
 def recover(environment: EnvironmentPaths) -> bool:
     """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
 
-    The place must be locked, and the command one that changes this very environment.
+    The environment must be locked, and the command one that changes this very environment.
     """
     with interruption.held():
         left = _settle(environment)
@@ -103,7 +103,7 @@ def recover(environment: EnvironmentPaths) -> bool:
 
 
 def is_at_work(environment: EnvironmentPaths) -> bool:
-    """Tell whether another gpuenv is at work on the place."""
+    """Tell whether another gpuenv is at work on the environment."""
     try:
         with locked(environment, wait_s=0):
             return False

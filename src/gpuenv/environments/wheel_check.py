@@ -25,11 +25,11 @@ _ALGORITHM = "sha256="
 
 def check_files(files: Iterable[CheckedFile], environment: Path, log: Path) -> None:
     """Raise InstallFailed `not-as-planned` for the first installed file that is not the wheel's."""
-    places = site_packages(environment)
+    folders = site_packages(environment)
     for file in files:
         for name, digest in _recorded(Path(file.path)):
             interruption.check()
-            problem = _difference(name, digest, places)
+            problem = _difference(name, digest, folders)
             if problem:
                 message = tr("{file}: {problem}", file=Path(file.path).name, problem=problem)
                 raise not_as_planned(message, str(environment), log)
@@ -65,8 +65,8 @@ def parse_record(text: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _difference(name: str, digest: str, places: tuple[Path, ...]) -> str | None:
-    path = next((file / name for file in places if (file / name).is_file()), None)
+def _difference(name: str, digest: str, folders: tuple[Path, ...]) -> str | None:
+    path = next((file / name for file in folders if (file / name).is_file()), None)
     if path is None:
         return tr("{name} is missing", name=name)
     actual = base64.urlsafe_b64encode(bytes.fromhex(digest_of(path, Watch(lambda _: None))))

@@ -24,7 +24,7 @@ class FleetMachine:
 
 @dataclass(frozen=True, slots=True)
 class FleetGroup:
-    """Machines, by their places in the list of all, that one plan is for."""
+    """The machines, by their positions in the list of all, that one plan is for."""
 
     platform: str
     numbers: tuple[int, ...]

@@ -34,7 +34,7 @@ def is_path(name: str) -> bool:
 
 
 def placed(request: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a request with the path of the environment in the place of its name, if it is one."""
+    """Return a request with the path of the environment instead of its name, if it is a path."""
     if not is_path(name):
         return dict(request)
     return {**{key: value for key, value in request.items() if key != "name"}, "target": name}

@@ -188,9 +188,9 @@ def _is_whole(ended: Ended, fields: tuple[str, ...]) -> bool:
 def _toolkit(environ: Mapping[str, str], root: str) -> dict[str, Any] | None:
     """Find nvcc as torch's extension builder does, and what tells its version."""
     homes = [environ[name] for name in ("CUDA_HOME", "CUDA_PATH") if os.path.isabs(environ.get(name, ""))]
-    places = [os.path.join(home, "bin") for home in homes]
-    places += [absolute_path(environ), os.path.join(root, "usr/local/cuda/bin")]
-    nvcc = shutil.which("nvcc", path=os.pathsep.join(filter(None, places)))
+    folders = [os.path.join(home, "bin") for home in homes]
+    folders += [absolute_path(environ), os.path.join(root, "usr/local/cuda/bin")]
+    nvcc = shutil.which("nvcc", path=os.pathsep.join(filter(None, folders)))
     if nvcc is None:
         return None
     folder = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))

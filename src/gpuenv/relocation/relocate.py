@@ -121,13 +121,13 @@ def both_locked(
     wait_s: float,
     tell: Callable[[str], None],
 ) -> Iterator[None]:
-    """Hold the locks of places, always in the same order.
+    """Hold the locks of environments, always in the same order.
 
     What a kill has left at those that will be `changed` is finished or undone.
     """
     with ExitStack() as stack:
-        places = sorted({*changed, other}, key=lambda paths: paths.key)
-        for environment in places:
+        ordered = sorted({*changed, other}, key=lambda paths: paths.key)
+        for environment in ordered:
             stack.enter_context(locked(environment, wait_s=wait_s, tell=tell))
         for environment in changed:
             if apply.recover(environment):

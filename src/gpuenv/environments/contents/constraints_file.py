@@ -50,10 +50,10 @@ def _installed_stack(root: Path) -> dict[str, str]:
 
     from gpuenv.on_disk.installed import site_packages  # noqa: PLC0415
 
-    places = [str(path) for path in site_packages(root)]
+    folders = [str(path) for path in site_packages(root)]
     versions: dict[str, str] = {}
     for name in HELD:
-        for distribution in distributions(name=name, path=places):
+        for distribution in distributions(name=name, path=folders):
             if version := distribution.metadata["Version"]:
                 versions.setdefault(name, version)
     return versions

@@ -27,9 +27,9 @@ _FLEETING = (".pyc", "RECORD", "INSTALLER", "direct_url.json", "REQUESTED")
 _WHOLE = ("torch", "torchvision", "torchaudio", "triton", "numpy")  # whose files are compared with RECORD
 
 
-def read_dists(places: tuple[str, ...]) -> tuple[Dist, ...]:
+def read_dists(folders: tuple[str, ...]) -> tuple[Dist, ...]:
     """Return the distributions in these directories, in the order in which they would be imported."""
-    return tuple(dist for location in places for dist in islice(_in_place(Path(location)), _MOST_DISTS))
+    return tuple(dist for location in folders for dist in islice(_in_place(Path(location)), _MOST_DISTS))
 
 
 def _in_place(path: Path) -> Iterator[Dist]:
@@ -159,9 +159,9 @@ def recorded_libraries(dists: tuple[Dist, ...]) -> Iterator[tuple[Dist, Path]]:
                     yield dist, Path(dist.place, path)
 
 
-def read_leftovers(places: tuple[str, ...]) -> tuple[str, ...]:
+def read_leftovers(folders: tuple[str, ...]) -> tuple[str, ...]:
     """Return what an interrupted pip left: `~orch`, `~umpy-1.26.4.dist-info`."""
-    values = (str(path) for location in places for path in _matching(Path(location)))
+    values = (str(path) for location in folders for path in _matching(Path(location)))
     return tuple(islice(values, 20))
 
 

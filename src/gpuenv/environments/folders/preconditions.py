@@ -34,7 +34,7 @@ _BEGINNING = 65536  # bytes that a lock, a journal, a log and a record take at l
 
 
 def check_beginning(environment: EnvironmentPaths, environ: Mapping[str, str]) -> None:
-    """Raise UsageError where an environment can't be made at a place, whatever will be in it."""
+    """Raise UsageError where an environment can't be created, whatever will be in it."""
     check_path(environment.path, DATA if not environment.is_elsewhere else None)
     check_path(environment.store.root, DATA)
     check_folders(environment, environ)
@@ -106,7 +106,7 @@ def _check_twins(environment: EnvironmentPaths) -> None:
 
 
 def _check_parent(environment: EnvironmentPaths) -> None:
-    """Raise UsageError where everybody may put another environment in the place of one at a user's path."""
+    """Raise UsageError where everybody may replace the environment at a user's path."""
     parent = environment.path.parent
     if environment.is_elsewhere and parent.is_dir():
         check_open_to_all(parent)

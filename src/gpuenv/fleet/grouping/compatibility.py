@@ -87,10 +87,10 @@ class Compatibility:
         return self._parts[id(classes)][1]
 
     def _seen_by(self, rule: str, classes: tuple[MachineClass, ...]) -> Iterator[_Part]:
-        places: dict[Hashable, list[int]] = {}
+        positions: dict[Hashable, list[int]] = {}
         for position, machine_class in enumerate(classes):
-            places.setdefault(_READ[rule](machine_class), []).append(position)
-        for read, alike in places.items():
+            positions.setdefault(_READ[rule](machine_class), []).append(position)
+        for read, alike in positions.items():
             hashable = _capabilities(classes[alike[0]]) if rule == "kernels" else read
             number = self._numbers.setdefault((rule, hashable), len(self._numbers))
             yield _Part(rule, number, sum(1 << offset for offset in alike), classes[alike[0]])

@@ -26,7 +26,7 @@ _NO_CUDA = CudaVersion(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Kinds, by their places as bits of `mask`, on all of which `choice` works; it was decided for them."""
+    """Classes, as bits of `mask`, on all of which `choice` works; it was resolved for them."""
 
     mask: int
     choice: Solution

@@ -20,7 +20,7 @@ from gpuenv.resolution.target import Target, TargetGpu, driver_os
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One machine of a fleet: its place in the list of them, what of it counts, the Pythons it can have."""
+    """One machine of a fleet: its position in the list of them, its target, and its Pythons."""
 
     number: int
     target: Target
@@ -29,7 +29,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class MachineClass:
-    """Machines that every rule judges alike; `target` is one of them, `numbers` are their places."""
+    """Machines that every rule judges alike; `target` is one of them, `numbers` are their positions."""
 
     target: Target
     pythons: tuple[PythonOffer, ...]

@@ -20,7 +20,7 @@ class Option:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the places of the bits that are set, lowest first."""
+    """Yield the positions of the bits that are set, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -28,7 +28,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def fewest_groups(options: Sequence[Option]) -> tuple[int, ...]:
-    """Return the places of the fewest options that together hold all that any option holds.
+    """Return the positions of the fewest options that together hold all that any option holds.
 
     Of equally few the worst is as good as can be, then the next worst, and so on. This is exact, by branch
     and bound, as long as it takes no more than a set number of steps; then the best found so far stands.
