@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,22 @@ from gpuenv.operations.create import Options, Verified, create
 from gpuenv.operations.manage import list_all, remove, render_environment, unreadable
 
 HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def commands_have_processes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep a command that is run from replacing the process of these tests."""
+
+    def execve(program: str, argv: list[str], environ: dict[str, str]) -> int:
+        code = subprocess.run(argv, executable=program, env=environ, check=False).returncode
+        return 128 - code if code < 0 else code
+
+    monkeypatch.setattr(os, "execve", execve)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ)
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
