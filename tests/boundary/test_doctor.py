@@ -24,8 +24,7 @@ from patients import (
     Patient,
 )
 
-from gpuenv.doctor.examine import judge
-from gpuenv.doctor.findings_json import parse_findings, render_findings
+from gpuenv.doctor.examine import judge, parse_findings, render_findings
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.model.findings import GpuState, Proof
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.adapt.minimal_upgrades import Ask, Settlement, count_moves, settle_others
-from gpuenv.adapt.nearest.version_moves import Moves
+from gpuenv.adapt.minimal_upgrades import Ask, Moves, Settlement, count_moves, settle_others
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile
 from gpuenv.installers.uv_compile_preferring import parse_pins
 from gpuenv.installers.uv_failure import Unresolvable

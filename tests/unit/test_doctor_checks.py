@@ -19,7 +19,7 @@ import gpuenv.doctor.checks
 from gpuenv import matrices
 from gpuenv.doctor.checks.registry import CHECKS
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis, diagnose, render_diagnosis, render_diagnosis_text
-from gpuenv.doctor.findings_json import parse_findings, render_findings
+from gpuenv.doctor.examine import parse_findings, render_findings
 from gpuenv.doctor.repair import is_better
 from gpuenv.doctor.repair_steps import NoRepair, Repair, superseded, what_repairs
 from gpuenv.knowledge.knowledge import Knowledge

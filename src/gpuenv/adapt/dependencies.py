@@ -9,12 +9,11 @@ from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.minimal_upgrades import PackageUpgrade, Settlement
+from gpuenv.adapt.minimal_upgrades import Moves, PackageUpgrade, Settlement
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch
 from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
-from gpuenv.adapt.nearest.version_moves import Moves
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import N_, tr

@@ -1,4 +1,4 @@
-"""The least change of the packages beside the torch stack with which everything can be resolved."""
+"""The least change of the packages beside the torch stack with which everything resolves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.adapt.nearest.version_moves import Moves, moves_between
 from gpuenv.installers.uv_compile import Resolved
 from gpuenv.installers.uv_failure import Unresolvable
 
@@ -22,6 +21,20 @@ _NO_WHEELS = re.compile(r"Wheels are required for `([^`\s=<>!~]+)")
 _NOT_BUILT = re.compile(r"Failed to (?:download and )?build `([^`\s=<>!~@]+)")
 _NO_VERSION = re.compile(r"there (?:is|are) no versions? of ([\w.-]+)")
 _WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moves:
+    """How many packages move, and how far in all: by major releases, by minor ones, by those below."""
+
+    count: int = 0
+    far: tuple[int, int, int] = (0, 0, 0)
+
+
+def _step(old: Version, new: Version) -> tuple[int, int, int]:
+    """Return how far a release lies from another, in the first part in which they differ."""
+    major, minor, micro = abs(old.major - new.major), abs(old.minor - new.minor), abs(old.micro - new.micro)
+    return major, 0 if major else minor, 0 if major or minor else micro
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +127,10 @@ class _Search:
         kept = self._keeping()
         if isinstance(kept, Unresolvable):
             return None
-        return moves_between((self._pin(name), new) for name, new in self._nearest(kept).items())
+        moved = [(self._pin(name), new) for name, new in self._nearest(kept).items()]
+        steps = [_step(old, new) for old, new in moved if old]  # it is not known how far a range moves
+        major, minor, micro = (sum(step[part] for step in steps) for part in range(3))
+        return Moves(len(moved), (major, minor, micro))
 
     # what is wanted
 
@@ -200,17 +216,14 @@ class _Search:
 
     def _allow_source(self, versions: dict[str, Version]) -> bool:
         """Let be built what has no wheels at all of the release wanted; whether there was anything new."""
-        news = False
+        names = set()
         for name in self._moved(versions):
             pin = self._pin(name)
-            if pin is None or name in self.built | self.never_built or self.has_wheels(name, pin):
-                continue
-            if name in self.foreign:
-                self.absent.add(name)
-            else:
-                self.built.add(name)
-            news = True
-        return news
+            if pin and name not in self.built | self.never_built and not self.has_wheels(name, pin):
+                names.add(name)
+        self.absent |= names & self.foreign
+        self.built |= names - self.foreign
+        return bool(names)
 
     def _moved(self, versions: dict[str, Version]) -> list[str]:
         names = [name for name in self._names() if name in versions]

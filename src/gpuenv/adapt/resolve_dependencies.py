@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.minimal_upgrades import Ask, Settlement, count_moves, settle_others
-from gpuenv.adapt.nearest.version_moves import Moves
+from gpuenv.adapt.minimal_upgrades import Ask, Moves, Settlement, count_moves, settle_others
 from gpuenv.installers.uv_compile import CompileInput, Resolved, compile_requirements
 from gpuenv.installers.uv_compile_preferring import compile_preferring
 from gpuenv.installers.uv_failure import Unresolvable

@@ -1,16 +1,17 @@
-"""`gpuenv doctor`: read an environment, prove it, and say what is wrong with it, the root first."""
+"""`gpuenv doctor`: read an environment, prove it, judge it; findings as JSON, to be judged elsewhere."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from gpuenv import matrices
 from gpuenv.doctor.diagnosis import Diagnosis, diagnose
-from gpuenv.doctor.findings_json import parse_findings, render_findings
 from gpuenv.doctor.read_findings import proof_of, read_findings
 from gpuenv.files.private import write_private
 from gpuenv.files.read_text import read_text
@@ -19,6 +20,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.findings import Findings
 from gpuenv.model.machine import Machine
+from gpuenv.model.machine_json import parse_machine, render_machine
 from gpuenv.operations.verify import VerifyOptions, find_by_name, only_environment, verify
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.secrets.url_credentials import redact_credentials
@@ -26,6 +28,9 @@ from gpuenv.untrusted.documents import load_json
 from gpuenv.verification.locate import LocatedPython, locate
 from gpuenv.verification.owner import other_owner
 from gpuenv.verification.run import TIMEOUT_S
+
+SCHEMA = 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +114,66 @@ def load_findings(file: Path) -> Findings:
     except (OSError, ValueError, RecursionError) as error:
         message = tr("`{file}` does not contain valid findings: {reason}", file=file, reason=reason_of(error))
         raise UsageError(message, code="bad-findings") from None
+
+
+def render_findings(findings: Findings) -> dict[str, Any]:
+    """Return findings as a JSON document."""
+    names = [field.name for field in fields(Findings) if field.name != "machine"]
+    rendered = {name: _rendered(getattr(findings, name)) for name in names}
+    return {"schema": SCHEMA, "machine": render_machine(findings.machine), **rendered}
+
+
+def _rendered(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_rendered(item) for item in value]
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def parse_findings(document: object) -> Findings:
+    """Parse what `render_findings` made; raise ValueError for anything else."""
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise ValueError(tr("these are not findings of version {version}", version=SCHEMA))
+    facts = {name: value for name, value in document.items() if name != "schema"}
+    return _parse_object(facts, Findings, "findings")
+
+
+def _parse_object(answer: object, kind: type[T], where: str) -> T:
+    if not isinstance(answer, dict):
+        raise ValueError(tr("`{where}` is not an object", where=where))
+    types = get_type_hints(kind)
+    unknown = answer.keys() - types.keys()
+    if unknown:
+        named = ", ".join(sorted(map(str, unknown)))
+        raise ValueError(tr("`{where}` has unknown fields: {unknown}", where=where, unknown=named))
+    values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in answer.items()}
+    try:
+        return kind(**values)
+    except TypeError as error:  # a field without a default is missing
+        raise ValueError(f"`{where}`: {error}") from None
+
+
+def _parse(value: Any, kind: Any, where: str) -> Any:
+    if kind is Machine:
+        return parse_machine(value)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        kinds = [item for item in inner if item is not type(None)]
+        return None if value is None else _parse(value, kinds[0], where)
+    if origin is tuple:
+        return _parse_tuple(value, inner, where)
+    if kind in (str, int, bool):
+        if type(value) is not kind:
+            raise ValueError(tr("`{where}` is not a {name}", where=where, name=kind.__name__))
+        return value
+    return _parse_object(value, kind, where)
+
+
+def _parse_tuple(value: Any, inner: tuple[Any, ...], where: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(tr("`{where}` is not a list", where=where))
+    if inner[-1] is Ellipsis:
+        return tuple(_parse(item, inner[0], where) for item in value)
+    if len(value) != len(inner):
+        facts = {"where": where, "count": len(value), "wanted": len(inner)}
+        raise ValueError(tr("`{where}` has {count} items, not {wanted}", **facts))
+    return tuple(_parse(item, entry, where) for item, entry in zip(value, inner, strict=True))

@@ -11,8 +11,15 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.parsers.parse import parse_file
-from gpuenv.adapt.patch.edit import Edit, apply_edits, insertion, removal, replacement
-from gpuenv.adapt.patch.environment_yml import into_channels, into_pip_part
+from gpuenv.adapt.patch.edit import (
+    Edit,
+    apply_edits,
+    insertion,
+    into_channels,
+    into_pip_part,
+    removal,
+    replacement,
+)
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, UsageError

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpuenv.doctor.probes.dynamic_loader import configured_folders
+from gpuenv.doctor.probes.torch_files import configured_folders
 from gpuenv.environments.contents.dists import recorded_libraries
 from gpuenv.environments.interpreter import is_virtual
 from gpuenv.host.executables import find_executable, is_there

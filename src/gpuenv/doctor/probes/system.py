@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -10,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from gpuenv.host.executables import FileTree, is_there, read_text
 from gpuenv.model.findings import MachineLimits, WindowsFacts
@@ -63,10 +63,11 @@ def _registry(key: str, name: str) -> object:
 
 def read_limits(root: Path, environment: Path) -> MachineLimits:
     """Read them; `environment` is a path on the disk that packages go to."""
+    shared = root / "dev/shm"
     return MachineLimits(
-        shared_memory=_size(root / "dev/shm"),
+        shared_memory=_space(shared, "total") if shared.is_dir() else None,
         open_files=_open_files(),
-        disk_free=_free(environment),
+        disk_free=_space(environment, "free"),
         temporary_free=_temporary_free(),
         cpu_flags=parse_cpu_flags(read_text(root / "proc/cpuinfo") or ""),
     )
@@ -77,16 +78,6 @@ def parse_cpu_flags(text: str) -> tuple[str, ...]:
     match = _FLAGS.search(text)
     words = set(match[1].split()) if match else set()
     return tuple(flag for flag in _KEPT if flag in words)
-
-
-def _size(path: Path) -> int | None:
-    if sys.platform == "win32" or not path.is_dir():
-        return None
-    try:
-        file_system = os.statvfs(path)
-    except OSError:
-        return None
-    return file_system.f_frsize * file_system.f_blocks
 
 
 def _open_files() -> int | None:
@@ -100,16 +91,18 @@ def _open_files() -> int | None:
 
 def _temporary_free() -> int | None:
     try:
-        return _free(Path(tempfile.gettempdir()))
+        return _space(Path(tempfile.gettempdir()), "free")
     except OSError:  # none can be written
         return 0
 
 
-def _free(path: Path) -> int | None:
+def _space(path: Path, kind: Literal["total", "free"]) -> int | None:
+    """Return how many bytes the disk of a path has, or has left."""
     try:
-        return shutil.disk_usage(path).free
+        usage = shutil.disk_usage(path)
     except OSError:
         return None
+    return usage.total if kind == "total" else usage.free
 
 
 def read_distribution(root: FileTree) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What a torch is, by its files and without importing it."""
+"""What a torch is, by its files and without importing it, and where the loader looks for its libraries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from gpuenv.doctor.probes.dynamic_loader import configured_folders, own_folders
 from gpuenv.environments.interpreter import is_environments
 from gpuenv.host.executables import is_there, read_text
 from gpuenv.i18n.messages import tr
@@ -29,6 +28,9 @@ _SYSTEM = (
     "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64", "usr/lib", "lib64",
     "usr/local/cuda/lib64", "usr/local/lib",
 )  # fmt: skip
+_CONFIGURATION = "etc/ld.so.conf"
+_MOST_FILES = 200
+_MOST_LINES = 200
 
 
 def read_torch(python: Interpreter, environ: Mapping[str, str], root: Path) -> TorchFiles | None:
@@ -171,3 +173,47 @@ def _is_closed(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def configured_folders(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the directories that the loader's configuration names, and the file in /etc that names each.
+
+    Samples of lines: `/usr/local/cuda/lib64`, `include /etc/ld.so.conf.d/*.conf`, `# a comment`.
+    """
+    main = root / _CONFIGURATION
+    patterns = ["ld.so.conf.d/*.conf"]
+    for line in _lines(main):
+        words = line.split()
+        if words[0] == "include":
+            patterns += (word.removeprefix("/etc/") for word in words[1:])
+        elif line.startswith("/"):
+            yield line, main.name
+    for file in dict.fromkeys(file for pattern in patterns for file in _matching(main.parent, pattern)):
+        for line in _lines(file):
+            if line.startswith("/"):
+                yield line, file.relative_to(main.parent).as_posix()
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    if pattern.startswith("/") or ".." in pattern or "**" in pattern:
+        return []
+    try:
+        return sorted(folder.glob(pattern))[:_MOST_FILES]
+    except (OSError, ValueError):
+        return []
+
+
+def _lines(file: Path) -> Iterator[str]:
+    for line in (read_text(file) or "").splitlines()[:_MOST_LINES]:
+        message = line.partition("#")[0].strip()
+        if message:
+            yield message
+
+
+def own_folders(needs: LinkedLibraries, file: Path) -> Iterator[Path]:
+    """Yield the directories that a library in `file` itself names: `$ORIGIN/../../nvidia/cudnn/lib`."""
+    for path in (needs.rpath, needs.runpath):
+        for entry in (path or "").split(":"):
+            message = entry.replace("${ORIGIN}", str(file)).replace("$ORIGIN", str(file))
+            if message.startswith("/"):
+                yield Path(message)
