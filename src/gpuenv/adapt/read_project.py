@@ -88,8 +88,10 @@ class _Left:
     _root: Path = field(default_factory=Path)
 
     def open(self, path: Path) -> None:
-        """Begin with a file or folder; what its files name must lie within its checkout."""
-        self._root = _checkout(path.resolve())
+        """Begin with a file or folder; what its files name must lie within its checkout, else its folder."""
+        folder = path.resolve() if path.is_dir() else path.resolve().parent
+        checkouts = (parent for parent in (folder, *folder.parents) if (parent / ".git").exists())
+        self._root = next(checkouts, folder)
 
     def named(self, path: Path, kind: FileKind) -> None:
         """Read a file that a person named; raise UsageError where that fails."""
@@ -186,12 +188,6 @@ class _Left:
             if (hint.project, hint.notation) != ("index", "conda"):  # a channel says nothing alone
                 place = f"{shown(hint.file)}:{hint.line}"
                 self.warnings.append(tr("{place} has `{text}`", place=place, text=shown(hint.text)))
-
-
-def _checkout(path: Path) -> Path:
-    """The folder that holds `.git`, else the one that was named, or that of the file that was."""
-    folder = path if path.is_dir() else path.parent
-    return next((file for file in (folder, *folder.parents) if (file / ".git").exists()), folder)
 
 
 def _content(path: Path) -> bytes:

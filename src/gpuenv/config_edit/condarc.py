@@ -115,7 +115,8 @@ def _at_top(text: str, key: str, value: Any) -> str:
 
 def _in_custom(text: str, name: str, value: str | None) -> str:
     root = _compose(text)
-    custom = _value(root, _CUSTOM)
+    entries = root.value if root is not None else ()
+    custom = next((value for key, value in entries if key.value == _CUSTOM), None)
     if custom is None or not custom.value:
         made = None if value is None else {name: value}
         return _at_top(text, _CUSTOM, made) if made or custom is not None else text
@@ -155,12 +156,6 @@ def _without(text: str, span: _Span, *, flow: bool) -> str:
     start = text.rfind("\n", 0, span.start) + 1
     stop = text.find("\n", span.end)
     return text[:start] + (text[stop + 1 :] if stop >= 0 else "")
-
-
-def _value(node: Any, name: str) -> Any | None:
-    if node is None:
-        return None
-    return next((value for key, value in node.value if key.value == name), None)
 
 
 def _span(node: Any, name: str, text: str) -> _Span | None:

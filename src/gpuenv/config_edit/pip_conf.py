@@ -16,6 +16,7 @@ import configparser
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from gpuenv.config_edit.text import check_only_changed, ended, line_end, without_mark
 
@@ -100,15 +101,10 @@ def _take_out(text: str, section: str, name: str) -> str:
         return text
     lines[option.start : option.end] = _comments(lines[option.start + 1 : option.end])
     header = _header(lines, section)
-    if header is not None and not any(line.strip() for line in _body(lines, header)):
+    body = takewhile(lambda line: not _SECTION.match(line), lines[header + 1 :] if header is not None else [])
+    if header is not None and not any(line.strip() for line in body):
         del lines[header]
     return "".join(lines)
-
-
-def _body(lines: list[str], header: int) -> list[str]:
-    body = lines[header + 1 :]
-    following = next((position for position, line in enumerate(body) if _SECTION.match(line)), len(body))
-    return body[:following]
 
 
 def _comments(lines: list[str]) -> list[str]:

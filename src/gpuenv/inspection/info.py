@@ -27,6 +27,7 @@ _HIDDEN = "****"
 def info(name: str | None, environ: Mapping[str, str]) -> Any:
     """Return the data of `gpuenv info`, redact_data; raise UsageError for an unknown environment."""
     environment = existing(name, environ) if name is not None else None
+    counting = (key for key in sorted(environ) if key.startswith(_COUNTING) or key.lower() in _PROXIES)
     facts: dict[str, Any] = {
         "gpuenv": __version__,
         "python": sys.version.split()[0],
@@ -34,7 +35,7 @@ def info(name: str | None, environ: Mapping[str, str]) -> Any:
         "machine": render_machine(detect(environ)),
         "data_dir": _data_dir(environ),
         "cache_dir": str(cache_root(environ)),
-        "variables": {key: _value(key, value) for key, value in sorted(environ.items()) if _counts(key)},
+        "variables": {name: _value(name, environ[name]) for name in counting},
         "environment": None,
     }
     if environment is not None:
@@ -54,10 +55,6 @@ def _data_dir(environ: Mapping[str, str]) -> str | None:
         return str(find_store(environ).root)
     except UsageError:  # no home
         return None
-
-
-def _counts(name: str) -> bool:
-    return name.startswith(_COUNTING) or name.lower() in _PROXIES
 
 
 def _value(name: str, value: str) -> str:

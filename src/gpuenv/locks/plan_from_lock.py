@@ -13,6 +13,7 @@ from packaging.utils import canonicalize_name
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import load_mirrors
+from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.locks.parse_pylock import UnfitError, select_files
@@ -20,7 +21,6 @@ from gpuenv.locks.read import (
     Indexes,
     Lock,
     bad_lock,
-    is_listed,
     line_of,
     listing_of,
     only_locked,
@@ -254,10 +254,8 @@ def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[F
 
 def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:
     """Return the plan with a file of hashes for the installer, and what is known to be bad among them."""
-    count = len(plan.pins)
-    lines = [
-        line_of(file, indexes, listed=number < count and is_listed(file)) for number, file in enumerate(files)
-    ]
+    listed = [file for file in files[: len(plan.pins)] if file.index is not None and is_remote(file.index)]
+    lines = [line_of(file, indexes, listed=file in listed) for file in files]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
 
     def holds(constraint: Requirement) -> bool:

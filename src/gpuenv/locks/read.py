@@ -13,7 +13,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.mirrors.canonical_urls import pypi_files_root
-from gpuenv.indexes.urls import guess_source, is_remote, project_page
+from gpuenv.indexes.urls import guess_source, project_page
 from gpuenv.indexes.wheel_files import parse_wheel_link
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.locks.parse_pylock import LockNeeds, needs_of, parse_lock
@@ -147,8 +147,3 @@ def line_of(file: LockedFile, indexes: Indexes, *, listed: bool = False) -> str:
     by_name = listed or (file.index is not None and file.index in (indexes.pypi, *indexes.own))
     wanted = f"{file.name}=={file.version}" if by_name else f"{file.name} @ {file.url}"
     return f"{wanted} --hash=sha256:{file.sha256}"
-
-
-def is_listed(file: LockedFile) -> bool:
-    """Whether a page of its own lists a file of the torch stack."""
-    return file.index is not None and is_remote(file.index)
