@@ -20,7 +20,6 @@ from gpuenv.model.findings import Findings
 Row = Mapping[str, Any]
 _TEXTS = ("needs", "cause", "fix", "command")
 _BESIDE_TORCH = ("D29", "D60")  # other packages, which keep torch from no GPU
-_FILE = "torch.txt"
 _SIGNS: dict[Word, str] = {"ok": "✓", "warning": "!", "problem": "✗", "skipped": "-"}
 _WORDS: dict[Word, str] = {
     "ok": N_("ok"),
@@ -101,7 +100,7 @@ def _common(findings: Findings) -> dict[str, str]:
     install_torch = "gpuenv create NAME"
     if in_place and version is not None:
         plan = f"gpuenv plan --python {version.major}.{version.minor} --manager {'pip' if has_pip else 'uv'}"
-        install_torch = f"{plan} --format requirements.txt -o {_FILE} && {install} -r {_FILE}"
+        install_torch = f"{plan} --format requirements.txt -o torch.txt && {install} -r torch.txt"
     return {
         "environment": environment,
         "python": python,

@@ -35,8 +35,6 @@ from gpuenv.model.plan import PlanWarning
 from gpuenv.process.surroundings import find_executable
 from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
 
-_FOLDER = "settings"
-
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChange:
@@ -245,4 +243,4 @@ def _back(kept: journal.SavedFile) -> ConfigurationChange:
 
 
 def _directory(environ: Mapping[str, str]) -> Path:
-    return Path(os.path.abspath(find_store(environ).root / _FOLDER))  # noqa: PTH100 - not through links
+    return Path(os.path.abspath(find_store(environ).root / "settings"))  # noqa: PTH100 - not through links
