@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.environments.check_installed import check_installed, parse_torch_cuda
-from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.environments.run_steps import StepEnvironment, step_failed
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan, Sources, Step
@@ -126,7 +126,7 @@ def test_a_failed_step_shows_its_last_lines_only() -> None:
 
 
 def test_a_full_disk_is_told_as_one() -> None:
-    full = os_error_told(Path("/x"), OSError(errno.ENOSPC, "No space left on device"))
+    full = convert_os_error(Path("/x"), OSError(errno.ENOSPC, "No space left on device"))
     assert (full.code, full.exit_code) == ("disk-full", 5)
     words = Completed(2, "error: No space left on device (os error 28)", "")
     assert step_failed(Step(("uv",), ""), words, LOG).code == "disk-full"

@@ -144,7 +144,7 @@ def test_a_name_that_it_does_not_have_is_told_with_the_nearest(tmp_path: Path) -
     file = tmp_path / "lab.toml"
     file.write_text("[environments.paper]\n[environments.course]\n")
     with pytest.raises(UsageError) as caught:
-        read_lab(file).asked("papr")
+        read_lab(file).options_of("papr")
     assert caught.value.fixes[0].text == "did you mean `paper`?"
 
 

@@ -160,7 +160,7 @@ def _wanted(typed: PlanOptions, chosen: BootstrapOptions, lab: Lab | None) -> It
         yield _Wanted(name, typed, typed.find_links, None, chosen.verify)
         return
     for name in (chosen.name,) if chosen.name else lab.names:
-        lab_options, folder = lab.asked(name), lab.path.parent
+        lab_options, folder = lab.options_of(name), lab.path.parent
         options = with_lab(typed, lab_options, folder)
         links = typed.find_links or lab_options.find_links or ()
         verify = chosen.verify and lab_options.verify is not False

@@ -35,8 +35,8 @@ class Lab:
         """The names of its environments, in order."""
         return tuple(name for name, _ in self.file.environments)
 
-    def asked(self, name: str) -> LabOptions:
-        """Return what an environment is asked for; raise UsageError for a name it does not have."""
+    def options_of(self, name: str) -> LabOptions:
+        """Return the options of an environment; raise UsageError for a name it does not have."""
         options = dict(self.file.environments).get(name)
         if options is None:
             raise self._unknown(name)
@@ -104,27 +104,27 @@ def with_lab(typed: PlanOptions, options: LabOptions, folder: Path) -> PlanOptio
     The file's paths are relative to its folder.
     """
     usual = PlanOptions()
-    said = {name: value for name in _SAME if (value := getattr(options, name)) is not None}
-    said["requirement_files"] = tuple(folder / item for item in options.requirement_files or ())
-    said["find_links"] = tuple(
+    given = {name: value for name in _SAME if (value := getattr(options, name)) is not None}
+    given["requirement_files"] = tuple(folder / item for item in options.requirement_files or ())
+    given["find_links"] = tuple(
         item if is_anywhere(item) else str(folder / item) for item in options.find_links or ()
     )
-    said["environment_file"] = folder / options.environment_file if options.environment_file else None
+    given["environment_file"] = folder / options.environment_file if options.environment_file else None
     if typed.requirements or typed.requirement_files or typed.environment_file:
         for name in ("requirements", "requirement_files", "environment_file"):
-            said.pop(name, None)
-    unsaid = {
-        field.name: said[field.name]
+            given.pop(name, None)
+    defaults = {
+        field.name: given[field.name]
         for field in fields(PlanOptions)
-        if field.name in said and getattr(typed, field.name) == getattr(usual, field.name)
+        if field.name in given and getattr(typed, field.name) == getattr(usual, field.name)
     }
-    return replace(typed, **unsaid)
+    return replace(typed, **defaults)
 
 
 def lock_of(typed: PlanOptions, options: LabOptions, folder: Path) -> Path | None:
     """Return the lock that a lab's environment is made from, None where something else was typed."""
-    said_otherwise = typed.requirements or typed.requirement_files or typed.environment_file
-    return folder / options.lock if options.lock and not said_otherwise else None
+    typed_otherwise = typed.requirements or typed.requirement_files or typed.environment_file
+    return folder / options.lock if options.lock and not typed_otherwise else None
 
 
 def is_anywhere(location: str) -> bool:

@@ -83,7 +83,7 @@ def find_wheels(
     result = _first_whole(trusted, known) or _resolved(requires, trusted, environ, access)
     if isinstance(result, Resolution):
         raise _not_to_be_had(answers, trusted, result)
-    return Needed(result, tuple(_told(answers, trusted)))
+    return Needed(result, tuple(_untested(answers, trusted)))
 
 
 def shipped_wheels(requires: tuple[str, ...]) -> tuple[LockedWheel, ...]:
@@ -242,7 +242,7 @@ def _problem_of(answer: _Answer) -> str:
     return tr("has another file in place of `{name}`", name=answer.contradicted[0])
 
 
-def _told(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[PlanWarning]:
+def _untested(answers: tuple[_Answer, ...], trusted: tuple[_Answer, ...]) -> Iterator[PlanWarning]:
     for answer in answers:
         if answer not in trusted:
             text = tr(

@@ -17,7 +17,7 @@ from gpuenv.environments.check_installed import check_installed, not_as_planned,
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.contents.installed import read_installed
 from gpuenv.environments.file_lock import locked
-from gpuenv.environments.os_errors import telling_os_errors
+from gpuenv.environments.os_errors import converting_os_errors
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
 from gpuenv.environments.snapshot import changing_in_place
@@ -149,7 +149,7 @@ def apply_change(planned: PlannedChange, environ: Mapping[str, str], how: ApplyO
     """
     opened = planned.opened
     environment = opened.paths
-    with locked(environment, tell=how.tell) as descriptors, telling_os_errors(environment):
+    with locked(environment, tell=how.tell) as descriptors, converting_os_errors(environment):
         apply.recover(environment)
         _check_unchanged(opened)
         record = _new_record(planned)

@@ -105,7 +105,9 @@ def _held(
             request.pins
         )
         if not brought:
-            return PlannedChange(opened, request, changes, _asked_from_now_on(opened, new), warnings=warnings)
+            return PlannedChange(
+                opened, request, changes, _requested_afterwards(opened, new), warnings=warnings
+            )
         wanted |= {name: Requirement(name) for name in brought}
     raise AssertionError(wanted)  # each round pins what the last has added
 
@@ -199,8 +201,8 @@ def _pinned(request: ChangeRequest, plan: Plan, names: set[str]) -> ChangeReques
     )
 
 
-def _asked_from_now_on(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
-    """Return what was asked for, with `new` in place of what was said of the same projects before."""
+def _requested_afterwards(opened: Opened, new: tuple[Requirement, ...]) -> tuple[str, ...]:
+    """Return the request with `new` in place of what it had for the same projects."""
     fresh = named(new)
     before = (
         text for text in opened.original.requirements if not set(named((Requirement(text),))) & set(fresh)
@@ -216,7 +218,7 @@ def _moved(
     environ: Mapping[str, str],
 ) -> PlannedChange:
     """Return the change that moves torch as well; raise Refused where no torch would do."""
-    requested = _asked_from_now_on(opened, new)
+    requested = _requested_afterwards(opened, new)
     fresh = named(new)
     free = tuple(
         name if name in STACK and name not in fresh else str(requirement)

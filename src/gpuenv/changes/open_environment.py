@@ -51,7 +51,7 @@ class ChangeOptions:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An environment of gpuenv's as it is now; `asked` is what its record says it was asked for."""
+    """An environment of gpuenv's as it is now; `original` is the request in its record."""
 
     paths: EnvironmentPaths
     record: Record
@@ -134,11 +134,11 @@ def open_environment(name: str, environ: Mapping[str, str], *, change: bool = Fa
         )
     if not python.exists():
         raise python_missing(name, python)
-    return Opened(paths, record, python, read_installed(paths.path), _asked(record.plan))
+    return Opened(paths, record, python, read_installed(paths.path), _original_request(record.plan))
 
 
-def _asked(plan: dict[str, Any]) -> OriginalRequest:
-    """Return what a record's plan says was asked for; what older gpuenvs kept has only the requirements."""
+def _original_request(plan: dict[str, Any]) -> OriginalRequest:
+    """Return the request in a record's plan; older ones have only the requirements."""
     requested = plan.get("asked")
     if not isinstance(requested, dict):
         names = (

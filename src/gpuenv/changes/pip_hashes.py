@@ -53,7 +53,7 @@ def with_files_held(plan: Plan, options: PlanOptions, environ: Mapping[str, str]
 
     Where pip would pool indexes they are those that the first index of each name has: Unsatisfiable is raised
     where those do not go together, and what can't be resolved, as for want of a login that pip alone comes
-    by, is left to pip, and told. With one index pip would come to much the same, and has the last word.
+    by, is left to pip, with a warning. With one index pip would come to much the same, and has the last word.
     """
     if plan.conda is not None or plan.hashed is not None or plan.manager != pip.NAME:
         return Holding(plan)

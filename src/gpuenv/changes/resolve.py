@@ -50,7 +50,7 @@ class PlannedChange:
     opened: Opened
     request: ChangeRequest
     changes: tuple[PackageChange, ...]
-    requested: tuple[str, ...]  # what the environment is asked for from now on
+    requested: tuple[str, ...]  # what the environment is made of afterwards
     files: tuple[ResolvedFile, ...] = ()
     moved: Plan | None = None
     warnings: tuple[PlanWarning, ...] = ()

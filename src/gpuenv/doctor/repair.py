@@ -20,7 +20,7 @@ from gpuenv.doctor.repair_steps import (
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.file_lock import busy, locked
-from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, new_log, run_steps
 from gpuenv.environments.snapshot import changing_in_place
@@ -100,7 +100,7 @@ def begin_log(examined: Examination, environ: Mapping[str, str]) -> Path:
     try:
         log.touch()
     except OSError as error:
-        raise os_error_told(log, error) from error
+        raise convert_os_error(log, error) from error
     return log
 
 

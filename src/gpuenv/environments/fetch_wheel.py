@@ -124,7 +124,7 @@ def _check_here(path: Path, listed: str | None, watch: Watch) -> tuple[Path, str
 
 
 class _Counted:
-    """A watch that remembers what it was told."""
+    """A watch that counts what it received."""
 
     def __init__(self, watch: Watch) -> None:
         self._outer = watch

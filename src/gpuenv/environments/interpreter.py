@@ -32,14 +32,14 @@ try:
     packages = site.getsitepackages([prefix])
 except AttributeError:
     packages = [sysconfig.get_paths(vars={"base": prefix, "platbase": prefix})["purelib"]]
-told = {
+facts = {
     "version": platform.python_version(), "base_prefix": base, "machine": platform.machine(),
     "bits": struct.calcsize("P") * 8, "free_threaded": "t" in getattr(sys, "abiflags", ""),
     "packages": packages, "own": site.getsitepackages([base]),
     "user_site": site.getusersitepackages(),
     "stdlib": os.path.dirname(os.__file__),
 }
-print(sys.argv[2] + json.dumps(told))
+print(sys.argv[2] + json.dumps(facts))
 """
 
 
@@ -148,7 +148,7 @@ def _described(
 
 def _may_be_folder(location: str) -> bool:
     try:
-        return stat.S_ISDIR(os.stat(location).st_mode)  # noqa: PTH116 - texts, as the child told them
+        return stat.S_ISDIR(os.stat(location).st_mode)  # noqa: PTH116 - texts, as the child printed them
     except PermissionError:
         return True
     except (OSError, ValueError):

@@ -40,15 +40,15 @@ def ways_out() -> tuple[Fix, ...]:
 
 
 @contextmanager
-def telling_os_errors(environment: EnvironmentPaths) -> Iterator[None]:
+def converting_os_errors(environment: EnvironmentPaths) -> Iterator[None]:
     """Raise InstallFailed for an OSError within."""
     try:
         yield
     except OSError as error:
-        raise os_error_told(environment.path, error) from error
+        raise convert_os_error(environment.path, error) from error
 
 
-def os_error_told(path: Path, error: OSError) -> InstallFailed:
+def convert_os_error(path: Path, error: OSError) -> InstallFailed:
     """Say what the system refused."""
     where = error.filename if isinstance(error.filename, str) else path
     if is_full(error):

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
 from gpuenv.environments.ledger import LedgerEntry
-from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.files.read_limited import is_own
 from gpuenv.host.executables import read_text
 from gpuenv.i18n.foreign_messages import reason_of
@@ -246,7 +246,7 @@ def changing_in_place(
         except BaseException as error:  # no memory, say
             forget_rubbish(environment)
             if isinstance(error, OSError):
-                raise os_error_told(environment.path, error) from error
+                raise convert_os_error(environment.path, error) from error
             raise
         change = ChangeInPlace()
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpuenv.environments import journal as journals
 from gpuenv.environments import ledger, renaming, snapshot
 from gpuenv.environments.file_lock import locked
-from gpuenv.environments.os_errors import DISK_FULL, os_error_told, telling_os_errors
+from gpuenv.environments.os_errors import DISK_FULL, convert_os_error, converting_os_errors
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
 from gpuenv.on_disk import journal as on_disk
@@ -36,7 +36,7 @@ def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transact
     )
     with (
         interruption.held(),
-        telling_os_errors(environment),
+        converting_os_errors(environment),
         on_disk.changing(environment.path, write, settle) as change,
     ):
         yield change
@@ -48,7 +48,7 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
         if is_free(environment.path):
             return
     except OSError as error:
-        raise os_error_told(environment.path, error) from None
+        raise convert_os_error(environment.path, error) from None
     if not is_environment(environment.path):
         raise UsageError(
             tr("`{path}` exists and is not an environment: it is left unchanged", path=environment.path),
@@ -145,7 +145,7 @@ def remove(environment: EnvironmentPaths) -> None:
     On a disk with no room for a journal it is removed where it lies; after a crash it is listed still, to be
     removed once more.
     """
-    with interruption.held(), telling_os_errors(environment):
+    with interruption.held(), converting_os_errors(environment):
         journal = replace(new_journal(environment.path, replaces=True), state="committed")
         assert journal.old is not None  # noqa: S101 - it replaces
         try:

@@ -62,7 +62,7 @@ class NodeGroups:
 
     @property
     def warnings(self) -> tuple[PlanWarning, ...]:
-        """The warnings of all plans, told once."""
+        """The warnings of all plans, each once."""
         return tuple(dict.fromkeys(warn for group in self.groups for warn in group.plan.warnings))
 
 

@@ -53,7 +53,7 @@ NODE_TEXTS = (
 )
 
 
-def said_by_node(message: str) -> str:
-    """Return a node's message in the language of the texts; words that are not known stay as they are."""
-    said = translate_output(message, NODE_TEXTS)
-    return said if said != message else translate_foreign(message)
+def translate_node_message(message: str) -> str:
+    """Translate a node's message; an unknown one stays as it is."""
+    translated = translate_output(message, NODE_TEXTS)
+    return translated if translated != message else translate_foreign(message)

@@ -21,7 +21,7 @@ from gpuenv.model.machine_json import render_machine
 def save_machines(run: FleetRun, folder: Path) -> tuple[Path, ...]:
     """Write each machine as `gpuenv detect --json` prints it, for `gpuenv plan --machines`.
 
-    A host that told nothing keeps the file of an earlier time. Raises UsageError where that can't be written.
+    A host without an answer keeps the file of an earlier time. Raises UsageError where that can't be written.
     """
     make_folder(folder)
     names = file_names(tuple(host_outcome.host for host_outcome in run.hosts))

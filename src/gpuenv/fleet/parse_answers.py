@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gpuenv.fleet.node_messages import said_by_node
+from gpuenv.fleet.node_messages import translate_node_message
 from gpuenv.formats.shell import one_line
 from gpuenv.host.remote import completed_of, parse_told
 from gpuenv.i18n.messages import tr
@@ -139,7 +139,7 @@ def _failure(fields: Fields) -> NodeFailure:
     log = "\n".join(readable_lines((fields.optional_text("log") or "")[-_LONGEST_LOG:]))
     return NodeFailure(
         code=one_line(error.text("code")),
-        message=said_by_node(one_line(error.text("message"))),
+        message=translate_node_message(one_line(error.text("message"))),
         because=tuple(map(one_line, error.words("because"))),
         log=log,
     )

@@ -102,7 +102,7 @@ class Fleet:
         self._carry_out(NodeTask("detect", {host: {} for host in self._outcomes}), _detected)
 
     def decide(self, options: PlanOptions) -> None:
-        """Plan for the hosts that told what they are: one environment, or the fewest.
+        """Plan for the hosts that were detected: one environment, or the fewest.
 
         Raises UsageError for what is wrong with the options, and Unreachable.
         """
@@ -206,9 +206,9 @@ class Fleet:
 
 def _taken(before: HostOutcome, result: HostResult, read: Read) -> HostOutcome:
     if result.state == "unreachable":
-        return replace(before, state="unreachable", code="unreachable", problem=_said(result.message))
+        return replace(before, state="unreachable", code="unreachable", problem=_reason(result.message))
     if result.state == "failed" or result.answer is None:
-        return replace(before, state="failed", code="node-failed", problem=_said(result.message))
+        return replace(before, state="failed", code="node-failed", problem=_reason(result.message))
     try:
         return read(before, result.answer)
     except (ValueError, RecursionError) as error:
@@ -216,7 +216,7 @@ def _taken(before: HostOutcome, result: HostResult, read: Read) -> HostOutcome:
         return replace(before, state="failed", code="bad-answer", problem=problem)
 
 
-def _said(message: str) -> str:
+def _reason(message: str) -> str:
     return one_line(redact_credentials(message))[:_LONGEST] or tr("no reason was given")
 
 

@@ -165,9 +165,9 @@ def _fewer(fields: tuple[str, ...], ended: Ended) -> tuple[str, ...]:
 
     Where none is named, in whatever language, it is one of the newest.
     """
-    said = ended.stdout + ended.stderr
+    printed = ended.stdout + ended.stderr
     newest = [field for field in _NEWEST if field in fields]
-    named = [field for field in fields if f'"{field}"' in said]
+    named = [field for field in fields if f'"{field}"' in printed]
     refused = named[:1] or ([] if ended.ok else newest[-1:])
     if refused == _NEWEST[:1]:
         refused = list(_NEWEST)

@@ -30,7 +30,7 @@ _PASSWORD = re.compile(r"(https?://)[^/@\s]+@")
 
 
 class CreateRequest(NamedTuple):
-    """What is asked for: `requirements` is the text of a requirements file, `fingerprint` names its files.
+    """The request: `requirements` is the text of a requirements file, `fingerprint` names its files.
 
     `python` is MAJOR.MINOR. `hashed` tells that every file is named with its hash. `names` are the packages
     that must be there afterwards, `size` is how many bytes are fetched, `record` what gpuenv.json will hold.

@@ -26,7 +26,7 @@ class NodeError(Exception):
 
 
 def bad_request(problem: str) -> NodeError:
-    """Say what is wrong with what was asked."""
+    """Say what is wrong with the request."""
     return NodeError("bad-request", f"the request cannot be read: {problem}")
 
 

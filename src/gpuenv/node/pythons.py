@@ -1,4 +1,4 @@
-"""The machine's own Pythons: each is asked for its version, and whether it can make environments."""
+"""The machine's own Pythons: each reports its version, and whether it can create environments."""
 
 from __future__ import annotations
 

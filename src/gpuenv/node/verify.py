@@ -66,7 +66,7 @@ def _run(
 
 
 def _planned(environment: EnvironmentPaths) -> dict[str, Any]:
-    """Return what the environment's plan said of torch: gpuenv holds the result against it."""
+    """Return what the environment was planned for: gpuenv compares the result with it."""
     plan = recorded_plan(environment) or {}
     packages = plan.get("packages")
     dicts = (

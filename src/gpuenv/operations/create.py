@@ -13,7 +13,7 @@ from gpuenv.environments import transaction
 from gpuenv.environments.check_installed import check_installed
 from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.listing import note_external
-from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
 from gpuenv.environments.store import find_place
@@ -84,7 +84,7 @@ def begin_log(environment: EnvironmentPaths) -> Path:
     try:
         log.touch(mode=0o600)  # indexes may have passwords
     except OSError as error:
-        raise os_error_told(log, error) from error
+        raise convert_os_error(log, error) from error
     return log
 
 

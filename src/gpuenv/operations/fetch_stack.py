@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.environments.fetch_wheel import Fetched, FetchProgress, Missed, NotFetchedError, fetch_file
-from gpuenv.environments.os_errors import os_error_told
+from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.pool import in_turns
@@ -118,7 +118,7 @@ def fetch_stack(
     try:
         fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
     except OSError as error:
-        raise os_error_told(store.root, error) from error
+        raise convert_os_error(store.root, error) from error
     store.prune()
     return Provided(_with_sources(plan, fetched, mirrors), _local(plan, fetched, environ, target))
 

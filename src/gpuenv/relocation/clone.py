@@ -15,7 +15,7 @@ from gpuenv.environments.contents.kernels import kernels_of, remove_kernel
 from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import Environment, note_external
-from gpuenv.environments.os_errors import telling_os_errors
+from gpuenv.environments.os_errors import converting_os_errors
 from gpuenv.environments.record import Record
 from gpuenv.environments.store import is_path
 from gpuenv.i18n.messages import tr
@@ -53,7 +53,7 @@ def plan_clone(source: str, name: str, environ: Mapping[str, str]) -> PlannedClo
     environment = source_environment(source, environ, lambda path: _by_conda(path, name))
     paths = new_place(name, environment.paths, environ)
     check_beginning(paths, environ)
-    with telling_os_errors(environment.paths):
+    with converting_os_errors(environment.paths):
         tree = read_tree(environment.paths.path)
     check_copied_room(tree, paths.path)
     return PlannedClone(environment, paths, tree)

@@ -19,7 +19,7 @@ from gpuenv.environments.file_lock import WAIT_S
 from gpuenv.environments.find_paths import Rewritten
 from gpuenv.environments.folders.preconditions import check_beginning
 from gpuenv.environments.listing import note_external
-from gpuenv.environments.os_errors import telling_os_errors
+from gpuenv.environments.os_errors import converting_os_errors
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.environments.rewrite_paths import moved_path
 from gpuenv.environments.store import is_path
@@ -72,7 +72,7 @@ def rename(
         check_new(target)
         _check_one_disk(source, target)
         with interruption.held():
-            with telling_os_errors(source):
+            with converting_os_errors(source):
                 kernels = _prepare(source, target)
                 forget_size(source, cache_root(environ))
                 _move(source, target)

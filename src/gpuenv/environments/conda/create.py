@@ -96,13 +96,13 @@ def _check(tool: CondaTool, solved: Solved, done: process.Completed, log: Path, 
     if done.returncode is None:
         raise _not_started(tool, done, log)
     if not done.ok or _says_failure(done.stdout):
-        raise _told(tool, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
+        raise _failed(tool, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
     problem = problem_in(Path(solved.wanted.prefix), solved.records, solved.wanted.pins, system)
     if problem is None:
         return
     failure = explain("", done.stderr, failure_words())
     if failure.kind != "other":
-        raise _told(tool, failure, done.returncode, log)
+        raise _failed(tool, failure, done.returncode, log)
     message = tr("{tool} reported success, but {problem}", tool=tool.tool, problem=problem)
     raise _not_as_planned(message, problem, Path(solved.wanted.prefix), log)
 
@@ -124,7 +124,7 @@ def _says_failure(stdout: str) -> bool:
         return False  # it prints something else; conda-meta tells
 
 
-def _told(tool: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
+def _failed(tool: CondaTool, failure: CondaFailure, returncode: int, log: Path) -> GpuenvError:
     error = error_of(tool, failure, returncode)
     error.fixes = (*error.fixes, Fix(tr("the full log is in {log}", log=log)))
     if failure.kind == "lock":

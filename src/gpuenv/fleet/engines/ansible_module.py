@@ -75,8 +75,8 @@ def _run(module: AnsibleModule, action: str, request: dict[str, Any]) -> dict[st
     if not isinstance(answer, dict):
         if child.is_late:
             module.fail_json(msg=f"gpuenv's program was not done after {child.seconds} s")
-        said = _last_lines(err) or _last_lines(out) or "nothing"
-        module.fail_json(msg=f"gpuenv's program gave no answer (status {status}): {said}")
+        printed = _last_lines(err) or _last_lines(out) or "nothing"
+        module.fail_json(msg=f"gpuenv's program gave no answer (status {status}): {printed}")
     return dict(answer)
 
 

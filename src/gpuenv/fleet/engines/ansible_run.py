@@ -141,7 +141,7 @@ class _Interruption:
     def __init__(self, on_event: OnEvent) -> None:
         self.signals: list[int] = []
         self.error: BaseException | None = None
-        self._told = on_event
+        self._listener = on_event
         self._ansible: int | None = None
         self._deadline: float | None = None
 
@@ -150,7 +150,7 @@ class _Interruption:
         self._ansible = self._ansible or _process_of(event)
         if self.error is None:
             try:
-                self._told(event)
+                self._listener(event)
             except BaseException as error:  # noqa: BLE001 - raised again when Ansible has ended
                 self.error = error
         return False

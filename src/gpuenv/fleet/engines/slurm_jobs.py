@@ -41,7 +41,7 @@ class Job:
 class _Running:
     process: BackgroundProcess
     folder: Path
-    told: HostResult
+    reported: HostResult
 
 
 @dataclass(slots=True)
@@ -107,9 +107,9 @@ class Jobs:
         argv = ("squeue", "--noheader", f"--name={self.name}", f"--format={JOB_FORMAT}")
         queue = parse_jobs(run(argv, timeout_s=_ASK_S, environ=self.environ).stdout)
         for host, running in self._running.items():
-            now = _in_queue(host, *queue[host]) if host in queue else running.told
-            if now != running.told:
-                running.told = now
+            now = _in_queue(host, *queue[host]) if host in queue else running.reported
+            if now != running.reported:
+                running.reported = now
                 self.on_host(now)
 
     def _cancel(self) -> None:

@@ -46,7 +46,7 @@ def _options_of(
     lab: Lab, name: str, wanted: PlanArguments, chosen: CreateArguments
 ) -> tuple[PlanOptions, CreateArguments]:
     """Return what the file and the command line ask of an environment."""
-    lab_options = lab.asked(name)
+    lab_options = lab.options_of(name)
     typed, folder = options_of(wanted, ("gpuenv", "create", name)), lab.path.parent
     options, lock = with_lab(typed, lab_options, folder), lock_of(typed, lab_options, folder)
     if lock is not None:
