@@ -74,14 +74,14 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    _install_gpuenv(session, "types")
+    _install(session, RUN, "types")
     session.run("mypy")
 
 
 @nox.session
 def imports(session: nox.Session) -> None:
-    _install_gpuenv(session, "lint")
-    session.run("lint-imports")
+    _install(session, "lint")
+    session.run("lint-imports", env={"PYTHONPATH": "src"})  # which is read, not run
 
 
 @nox.session
