@@ -131,7 +131,7 @@ def test_every_log_is_expected_to_tell_something_and_every_expectation_has_a_log
     assert {path.stem for path in LOGS.glob("*.txt")} == set(EXPECTED)
 
 
-TRIED = (120, pytest.param(20, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.campaign))
+TRIED = (300, pytest.param(20, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.campaign))
 # one of so many messages in a dress
 # how the same message reaches a file
 DRESSES = {
