@@ -66,11 +66,11 @@ class Mutant:
 def mutants_of(file: str, source: str) -> Iterator[Mutant]:
     """Yield the file with each change that can be made in it."""
     tree = ast.parse(source)
-    count = sum(1 for node in ast.walk(tree) for _ in _changes(node))
+    count = sum(1 for node in _nodes(tree) for _ in _changes(node))
     for wanted in range(count):
         changed = copy.deepcopy(tree)
         parents = {child: node for node in ast.walk(changed) for child in ast.iter_child_nodes(node)}
-        node, change = [(node, change) for node in ast.walk(changed) for change in _changes(node)][wanted]
+        node, change = [(node, change) for node in _nodes(changed) for change in _changes(node)][wanted]
         line = next(number for number in _lines_up(node, parents))
         shown = _statement(node, parents)
         before = ast.unparse(shown)
@@ -78,6 +78,13 @@ def mutants_of(file: str, source: str) -> Iterator[Mutant]:
         after, text = ast.unparse(shown), ast.unparse(changed)
         if text != ast.unparse(tree):
             yield Mutant(file, line, before, after, text)
+
+
+def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the nodes outside decorators of classes: nobody sees whether a value is frozen."""
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    skipped = {node for item in classes for decorator in item.decorator_list for node in ast.walk(decorator)}
+    return (node for node in ast.walk(tree) if node not in skipped)
 
 
 def _lines_up(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[int]:

@@ -119,3 +119,4 @@ def test_pythons_of_files_are_told_oldest_first() -> None:
     names = ("310-cp310", "39-cp39", "27-cp27mu", "313-cp313t")
     files = tuple(found(f"torch-2.7.1-cp{name}-linux_x86_64.whl") for name in names)
     assert python.pythons_of(files) == ("3.9", "3.10")
+    assert python.pythons_of((found("torch-2.7.1-py3-none-any.whl"),)) == ("3",)
