@@ -119,7 +119,7 @@ def test_a_name_begins_no_line_of_a_file(writer: str, name: str) -> None:
 )
 def test_no_host_is_more_than_a_name(writer: str, host: str) -> None:
     with_host = (
-        (lambda: slurm._hosts(slurm.SlurmGroup((host,), "", "", {})))
+        (lambda: slurm.checked_host(host))
         if writer == "slurm"
         else (lambda: ansible.render_playbook([ansible.GroupPlay((host,), "lock", ())], "paper"))
     )
