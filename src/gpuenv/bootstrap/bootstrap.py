@@ -112,7 +112,7 @@ def make_bootstrap(
     """Return a script for the environment that is asked for, or for all of a lab's.
 
     Without `pin` nothing is decided here: each machine decides for itself. Raises UsageError, and with `pin`
-    Refused and Unreachable as a plan does.
+    Unsatisfiable and Unreachable as a plan does.
     """
     environ = lab.variables(environ) if lab else environ
     mirrors = load_mirrors(environ)

@@ -62,7 +62,7 @@ def find_wheels(
     `indexes` are tried in their order, an empty text is the installer's own; `carried` files lie beside the
     script, so that any index may give them. The hashes that ship with gpuenv go before all others; where the
     named indexes lack those files, theirs are resolved and locked. Offline nothing is asked. Raises
-    Unreachable where no index answers, Refused where none has what is needed.
+    Unreachable where no index answers, Unsatisfiable where none has what is needed.
     """
     known = shipped_wheels(requires)
     if options.offline:

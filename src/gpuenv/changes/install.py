@@ -54,7 +54,7 @@ def plan_install(
         planned = plan_install(opened, (Requirement("ipykernel"),), ChangeOptions(), environ)
         apply_change(planned, environ, ApplyOptions())
 
-    Raises UsageError, Refused (`torch-held` where another torch would help) and Unreachable.
+    Raises UsageError, Unsatisfiable (`torch-held` where another torch would help) and Unreachable.
     """
     check_installable(opened, new)
     if options.only_binary:
@@ -171,7 +171,7 @@ def _with_builds(
 ) -> ChangeRequest:
     """Return the request with the builds of these projects that were made for the torch that is there.
 
-    Raises Refused where there are none.
+    Raises Unsatisfiable where there are none.
     """
     if opened.is_condas and not opened.record.planned("variant"):
         raise Unsatisfiable(tr("its torch is not known"), code="torch-unknown")
@@ -217,7 +217,7 @@ def _moved(
     options: ChangeOptions,
     environ: Mapping[str, str],
 ) -> PlannedChange:
-    """Return the change that moves torch as well; raise Refused where no torch would do."""
+    """Return the change that moves torch as well; raise Unsatisfiable where no torch would do."""
     requested = _requested_afterwards(opened, new)
     fresh = named(new)
     free = tuple(

@@ -30,7 +30,7 @@ from gpuenv.resolution.request import STACK
 def plan_update(opened: Opened, options: ChangeOptions, environ: Mapping[str, str]) -> PlannedChange:
     """Return what brings newer versions; with `options.torch` the torch stack is decided anew as well.
 
-    Raises UsageError where torch is conda's, Refused and Unreachable.
+    Raises UsageError where torch is conda's, Unsatisfiable and Unreachable.
     """
     pins = held_pins(opened, special_names(environ))
     free = tuple(name for name in opened.versions if name not in pins)

@@ -69,8 +69,8 @@ class NodeGroups:
 def groups_for_nodes(options: PlanOptions, environ: Mapping[str, str], name: str) -> NodeGroups:
     """Plan for machines that make the environment `name` themselves, and lock each group's plan.
 
-    The Pythons of saved machines, and of this one, are the only ones there are. Raises UsageError, Refused
-    and Unreachable as plans do.
+    Only the Pythons of the saved machines, or of this one, can be used. Raises UsageError, Unsatisfiable and
+    Unreachable as plans do.
     """
     if options.manager in CONDA_MANAGERS:
         raise for_conda_tools(tr("machines create these environments from wheels only"))

@@ -79,7 +79,7 @@ def may_be_parted(options: PlanOptions, environ: Mapping[str, str]) -> bool:
 
 
 def check_one_group(options: PlanOptions, environ: Mapping[str, str]) -> None:
-    """Raise Refused where the machines need several environments, or one of them none will do for."""
+    """Raise Unsatisfiable where the machines need several environments, or one of them none will do for."""
     if not may_be_parted(options, environ):
         return
     fleet = plan_fleet(options, environ, target="")
