@@ -1,1 +1,1 @@
-"""What a paper left, changed as little as needed to run here: `plan --adapt`, `create --adapt`."""
+"""Existing dependency files, changed as little as needed to run here: `plan --adapt`, `create --adapt`."""

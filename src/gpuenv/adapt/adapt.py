@@ -82,7 +82,7 @@ def adapt(
 
 
 def day_of(text: str | None, project: Project) -> str | None:
-    """Return the day that other packages are of; `git` is the one on which what was left was last changed.
+    """Return the day that other packages are of; `git` is the one on which the project's files last changed.
 
     Raises UsageError for what is not a date, and where git does not know it.
     """

@@ -1,4 +1,4 @@
-"""The day on which what was left was last changed, from git; nothing that a checkout configures is run."""
+"""The day on which a project's files last changed, from git; nothing that a checkout configures is run."""
 
 from __future__ import annotations
 

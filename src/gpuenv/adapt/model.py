@@ -103,7 +103,7 @@ def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """What was left, the plan that works here, the least changes that lead there; `files` as they become."""
+    """The project, the plan that works here, the least changes that lead there; `files` as they become."""
 
     project: Project
     plan: Plan

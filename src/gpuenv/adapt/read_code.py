@@ -1,4 +1,4 @@
-"""The code that lies beside what was left: read to tell which changes of an API it is concerned by."""
+"""The code beside the dependency files: read to see which changes of an API concern it."""
 
 from __future__ import annotations
 

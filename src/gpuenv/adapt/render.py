@@ -76,7 +76,7 @@ def _sourced(text: str, source: str, *, verbose: bool) -> str:
 
 
 def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
-    """Return the JSON form of what was left and how it changes."""
+    """Return the JSON form of the project and how it changes."""
     by_hand = unapplied(adaptation.project, adaptation.changes)
     return {
         "files": [{"path": file.path, "kind": file.kind} for file in adaptation.project.files],

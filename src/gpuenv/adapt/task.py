@@ -1,4 +1,4 @@
-"""What an adaptation begins with: what was left, the machine, who installs, where torch comes from."""
+"""What an adaptation begins with: the project, the machine, who installs, where torch comes from."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """All that a decision about what was left depends on; `channels` are conda's to try, none for wheels."""
+    """All that the adaptation of a project depends on; `channels` are conda's to try, none for wheels."""
 
     project: Project
     plan_request: PlanRequest
@@ -48,7 +48,7 @@ def begin(
     before: str | None,
     tell: Callable[[int], None],
 ) -> Task:
-    """Return what is to be decided; raise UsageError, or Refused for a machine that nothing runs on."""
+    """Return what is to be decided; raise UsageError, or Unsatisfiable for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
     wanted = plan_request(options, installer, machines[0])
     wanted = replace(wanted, request=request_of(project, wanted.request))

@@ -1,4 +1,4 @@
-"""The nearest set of wheels for what was left."""
+"""The nearest set of wheels for a project."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_PYTHONS = 7  # that are tried where any will do
 
 
 def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
-    """Return the plan and the changes without risks; raise UsageError, Refused or Unreachable."""
+    """Return the plan and the changes without risks; raise UsageError, Unsatisfiable or Unreachable."""
     wanted = task.plan_request
     listed = list_files(wanted.options, wanted.request, task.machine_target, task.knowledge, task.environ)
     question = build_input(

@@ -53,8 +53,8 @@ def lock_plan(
 ) -> Locked:
     """Return all files that the plan brings, resolving what it leaves to the installer.
 
-    Raises UsageError for what no lock can name (packages of conda, version control), Refused where a hash or
-    an official address can't be had, and Unreachable where an index does not answer.
+    Raises UsageError for what no lock can name (packages of conda, version control), Unsatisfiable where a
+    hash or an official address is not available, and Unreachable where an index does not answer.
     """
     if plan.is_condas:
         message = tr("a lock of wheels cannot contain conda packages: torch would come from PyPI")

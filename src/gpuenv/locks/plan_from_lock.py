@@ -56,7 +56,7 @@ from gpuenv.resolution.target import Target, choose_target
 def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
     """Return the plan that installs a lock's very files at `target`.
 
-    Raises Refused where the lock or its torch does not fit the machine, UsageError for what contradicts it.
+    Raises Unsatisfiable where the lock or its torch does not fit the machine, UsageError for contradictions.
     """
     options, lock = for_lock(options, path), read_lock(path)
     knowledge = with_needs(load_knowledge(environ), lock)

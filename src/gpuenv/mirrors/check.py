@@ -184,7 +184,7 @@ def _remember(
 
 
 def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
-    """Raise Unreachable where no mirror answers, Refused where none has the one file that was asked for."""
+    """Raise Unreachable where no mirror answers, Unsatisfiable where none has the file."""
     because = tuple(
         Because(tr("`{name}`: {problem}", name=status.name, problem=status.problem), "mirrors check")
         for status in checked.verdicts

@@ -1,4 +1,4 @@
-"""The lines that change so that what was left leads to a choice: the torch stack, Python, CUDA.
+"""The lines that change so that the project leads to a solution: the torch stack, Python, CUDA.
 
 What needs no change is none: a line that admits what was chosen stays as it is.
 """
@@ -49,7 +49,7 @@ _BY_PIP = "matrix torch.json"
 def stack_changes(
     nearest: Nearest, solution: Solution, project: Project, known: Knowledge | None = None
 ) -> tuple[RequirementChange, ...]:
-    """Return the changes that lead from what was left to one of the nearest choices, without risks.
+    """Return the changes that lead from the project to one of the nearest solutions, without risks.
 
     The stack's, Python's and CUDA's lines, the pages that torch comes from, and other packages as far as
     they are known to fail. In an environment.yml a torch that conda does not bring becomes a requirement with

@@ -1,4 +1,4 @@
-"""The order of nearness: which of two sets that work here is the smaller move from what was left.
+"""The order of nearness: which of two sets that work here is the smaller move from the project.
 
 torch first, then its companions, Python, the file's CUDA, then packages built against torch and others; of
 equals what a plan would choose.
@@ -34,7 +34,7 @@ _MINORS = 50  # of Python 3: more than there are
 
 
 class Nearness:
-    """Measures the choices of one question against what was left; looks each thing up once.
+    """Measures the choices of one question against the project; looks each thing up once.
 
     `releases` are those of torch that count beside the question's: with them channels can be compared.
     """
@@ -50,7 +50,7 @@ class Nearness:
         self._leads: dict[tuple[object, ...], bool] = {}
 
     def wishes(self, python: PythonOffer) -> Wishes:
-        """Return what was left asks for with a Python."""
+        """Return what the project declares for a Python."""
         if python not in self._wishes:
             wishes = wishes_for(self.project, self.question.target, python)
             alike = (wish for wish in self._wishes.values() if wish.is_like(wishes))
@@ -62,7 +62,7 @@ class Nearness:
         return tuple(sorted(filter(None, map(self._settled, solutions)), key=self.rank))
 
     def rank(self, settled: Settled) -> tuple[object, ...]:
-        """Return how far a choice lies from what was left; the less the nearer."""
+        """Return how far a solution is from the project; the less the nearer."""
         solution = settled.solution
         wishes = self.wishes(solution.python)
         return (

@@ -1,4 +1,4 @@
-"""Which fact forces a change: what was left is asked once more, with all that ranks before it fixed."""
+"""Which fact forces a change: the project is resolved once more, with all that ranks before it fixed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpuenv.resolution.rules import companion, torch_bound
 
 
 class Reasons:
-    """Says why a choice is not what was left; asks the question of `choice` with single wishes put back.
+    """Says why a solution is not what the project declares; solves the question with single wishes restored.
 
     `known` are builds that tell of a torch which a channel lacks.
     """

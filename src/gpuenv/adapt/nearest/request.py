@@ -45,7 +45,7 @@ def is_page_of_torch(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wishes:
-    """What was left asks for with one Python.
+    """What a project declares for one Python.
 
     `lines` are the places that count, by project, those of files alone; `specifiers` the releases asked for,
     without local versions, hints among them. `variant` is the one that the torch asked for is to have,
@@ -130,7 +130,7 @@ def public(specifier: SpecifierSet) -> SpecifierSet:
 
 
 def wishes_for(project: Project, target: Target, python: PythonOffer) -> Wishes:
-    """Return what counts of what was left on a target with a Python.
+    """Return what of a project counts on a target with a Python.
 
     What a README says counts where the files leave it open.
     """
@@ -183,7 +183,7 @@ def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | No
 
 
 def request_of(project: Project, base: Request) -> Request:
-    """Return the request for all that was left, in which torch and its companions, Python and CUDA, are free.
+    """Return the request for a project, in which torch and its companions, Python and CUDA, are free.
 
     `base` has the options of the command line: its Python and its variant hold. Other requirements stand as
     they are; all are required. Raises UsageError where two lines ask for different releases of one project

@@ -1,4 +1,4 @@
-"""From what was left to the nearest set that works here."""
+"""From a project to the nearest set that works here."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Nearest:
 
 
 def find_nearest(question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> Nearest:
-    """Return the sets that work here, the nearest to what was left first.
+    """Return the sets that work here, the nearest to the project first.
 
     The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
     count beside its own. A companion or bound
-    project is given up only where no torch that runs here has it. Raises Refused or Unreachable.
+    project is given up only where no torch that runs here has it. Raises Unsatisfiable or Unreachable.
     """
     known = tuple(releases)
     for tried in _fewer_and_fewer(question):

@@ -1,4 +1,4 @@
-"""One spec of conda's as part of what was left: `pytorch=1.7.1=py3.8_cuda11.0.221_cudnn8.0.5_0`."""
+"""One spec of conda's in a dependency file: `pytorch=1.7.1=py3.8_cuda11.0.221_cudnn8.0.5_0`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _SELECTOR = re.compile(r"[^\n]*?#\s*\[(?P<condition>[^\]\n]+)\]")
 
 
 def read_environment(file: DependencyFile, platform: Platform) -> ParsedFile:
-    """Read an environment.yml for a platform; raise ValueError for what is no such file."""
+    """Read an environment.yml for a platform; raise ValueError for any other file."""
     collector = Collector(file)
     root = compose(file.text)
     keys = dict(_entries(root))

@@ -1,4 +1,4 @@
-"""Changes of what was left, as the new texts of its files."""
+"""Changes of a project, as the new texts of its files."""
 
 from __future__ import annotations
 
