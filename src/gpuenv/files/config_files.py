@@ -65,19 +65,19 @@ def replace_bytes(path: Path, content: bytes, *, private: bool = False) -> None:
     check_writable(path)
     target = path.resolve()
     made = missing_folders(path)
-    beside = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
+    temporary = target.with_name(f".{target.name}-{secrets.token_hex(4)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(beside, _NEW, 0o600), "wb") as sink:
+        with os.fdopen(os.open(temporary, _NEW, 0o600), "wb") as sink:
             sink.write(content)
             sink.flush()
             os.fsync(sink.fileno())
         if not private:
-            beside.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_mode())
-        beside.replace(target)
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else _usual_mode())
+        temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
         remove_folders(made)
         if isinstance(error, OSError):
             raise _unusable(path, reason_of(error)) from None

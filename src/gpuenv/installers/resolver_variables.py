@@ -27,5 +27,5 @@ def only_of_uv(environ: Mapping[str, str]) -> dict[str, str]:
 def may_tell_secrets(sources: Sources, environ: Mapping[str, str]) -> bool:
     """Tell whether uv's own variables, or those for the indexes, hold a password."""
     kept = only_of_uv(environ)
-    places = (sources.index_url or "", *sources.extra_index_urls, *sources.find_links)
-    return any(map(has_userinfo, (*places, *kept.values()))) or any(map(_SECRET.search, kept))
+    urls = (sources.index_url or "", *sources.extra_index_urls, *sources.find_links)
+    return any(map(has_userinfo, (*urls, *kept.values()))) or any(map(_SECRET.search, kept))

@@ -130,19 +130,20 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _locate_in(root: Path, *, broken: bool, windows: bool) -> LocatedPython:
-    places = _WINDOWS_PYTHONS if windows else _PYTHONS
-    for location in places:
-        if os.path.isfile(root / location):  # noqa: PTH113 - false, where pathlib raises, without permission
-            return LocatedPython(root / location, root)
-    for location in places:
-        _refuse_closed(root / location)
-    left = next((root / where for where in places if os.path.lexists(root / where)), None)
+    names = _WINDOWS_PYTHONS if windows else _PYTHONS
+    paths = [root / name for name in names]
+    for path in paths:
+        if os.path.isfile(path):  # noqa: PTH113 - false, where pathlib raises, without permission
+            return LocatedPython(path, root)
+    for path in paths:
+        _refuse_closed(path)
+    link = next(filter(os.path.lexists, paths), None)
     if broken and _is_environment(root):
-        return LocatedPython(left or root / places[0], root)
-    problem = tr("`{path}` is not an environment: it has no `{python}`", path=root, python=places[0])
-    if left:
-        target = os.path.realpath(left)
-        problem = tr("`{path}` points to `{target}`, which has no reachable Python", path=left, target=target)
+        return LocatedPython(link or paths[0], root)
+    problem = tr("`{path}` is not an environment: it has no `{python}`", path=root, python=names[0])
+    if link:
+        target = os.path.realpath(link)
+        problem = tr("`{path}` points to `{target}`, which has no reachable Python", path=link, target=target)
     raise UsageError(problem, code="no-python")
 
 

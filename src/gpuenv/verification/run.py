@@ -56,8 +56,8 @@ def _environ(python: str, environ: Mapping[str, str]) -> dict[str, str]:
     beside, root = Path(python).parent, environment_of(Path(python))
     if root is None:
         return dict(environ)
-    places = [beside, root / "Scripts", root / "Library" / "bin"] if os.name == "nt" else [beside]
-    return {**environ, "PATH": os.pathsep.join([*map(str, places), environ.get("PATH", os.defpath)])}
+    folders = [beside, root / "Scripts", root / "Library" / "bin"] if os.name == "nt" else [beside]
+    return {**environ, "PATH": os.pathsep.join([*map(str, folders), environ.get("PATH", os.defpath)])}
 
 
 def stop_of(ended: Completed, timeout_s: float) -> Stop | None:

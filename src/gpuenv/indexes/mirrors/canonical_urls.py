@@ -132,10 +132,9 @@ def _official_page(package: PlannedPackage, official: Mirror, mirrors: tuple[Mir
     return f"{official.torch.address}/{local}/{package.name}/"
 
 
-def _shared(places: Iterable[str], mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
+def _shared(urls: Iterable[str], mirrors: tuple[Mirror, ...]) -> tuple[str, ...]:
     """Return the remote URLs that are not of mirrors."""
-    remote = (location for location in places if location.lower().startswith(_REMOTE))
-    return tuple(location for location in remote if not _is_mirror(location, mirrors))
+    return tuple(url for url in urls if url.lower().startswith(_REMOTE) and not _is_mirror(url, mirrors))
 
 
 def _is_mirror(url: str | None, mirrors: tuple[Mirror, ...]) -> bool:

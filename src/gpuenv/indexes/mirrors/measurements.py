@@ -78,8 +78,8 @@ class Memory:
 
 def address_of(mirror: Mirror) -> str:
     """Return the URLs of a mirror without passwords; with other URLs it is another mirror."""
-    places = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
-    return redact_credentials(" ".join(part for part in places if part))
+    urls = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
+    return redact_credentials(" ".join(filter(None, urls)))
 
 
 def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:

@@ -1,4 +1,4 @@
-"""What is to be said of mirrors: where their pages lead elsewhere, and what the official index has."""
+"""Notes on mirrors: pages that lead to other hosts, and what the official index has."""
 
 from __future__ import annotations
 
@@ -14,27 +14,22 @@ from gpuenv.resolution.decision import Solution
 
 
 def hosts_elsewhere(listing: Listing) -> tuple[str, ...]:
-    """Return the hosts that a mirror's page lies on or links to and that are not its own."""
+    """Return the foreign hosts that a mirror's page is on or links to."""
     own = listing.source.hosts
     if not own:
         return ()
-    places = [listing.read_at] if listing.read_at else []
-    places += [file.url for file in listing.files[:1] + listing.files[-1:]]
-    hosts = (
-        urlsplit(location).hostname
-        for location in places
-        if "://" in location and not location.startswith("file:")
-    )
+    urls = (listing.read_at or "", *(file.url for file in listing.files[:1] + listing.files[-1:]))
+    hosts = (urlsplit(url).hostname for url in urls if "://" in url and not url.startswith("file:"))
     return tuple(dict.fromkeys(host for host in hosts if host and host not in own))
 
 
 def strayed_last(listings: tuple[Listing, ...]) -> tuple[Listing, ...]:
-    """Return the listings, those that lead away from their mirror behind all others."""
+    """Return the listings, those with foreign hosts last."""
     return tuple(sorted(listings, key=lambda listing: bool(hosts_elsewhere(listing))))
 
 
 def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[PlanWarning, ...]:
-    """Tell of each mirror whose pages lead to hosts that are not its own."""
+    """Warn of mirrors whose pages lead to foreign hosts."""
     sources: dict[tuple[str, str], IndexSource] = {}
     for listing in listings:
         for host in hosts_elsewhere(listing):
@@ -53,10 +48,9 @@ def warn_of_strays(listings: tuple[Listing, ...]) -> tuple[PlanWarning, ...]:
 def warn_of_stand_ins(
     solution: Solution, listings: Iterable[Listing], stood_in: tuple[str, ...], silent: tuple[str, ...]
 ) -> tuple[PlanWarning, ...]:
-    """Say which mirror serves torch in the place of an index that did not answer, or that none does."""
-    down = [
-        listing.page for listing in listings if listing.problem and listing.source.kind in ("pytorch", "pypi")
-    ]
+    """Say which mirror serves torch instead of an index that is down, or that none does."""
+    failed = (listing for listing in listings if listing.problem)
+    down = [listing.page for listing in failed if listing.source.kind in ("pytorch", "pypi")]
     hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
     if silent:
         text = tr("{hosts} could not be reached, and no mirror either", hosts=hosts)
@@ -65,28 +59,20 @@ def warn_of_stand_ins(
     if mirror is None or mirror not in stood_in:
         return ()
     facts = {"hosts": hosts, "mirror": mirror}
-    return (
-        PlanWarning(
-            "mirror-stands-in",
-            tr("{hosts} could not be reached; torch comes from the mirror {mirror}", **facts),
-        ),
-    )
+    text = tr("{hosts} could not be reached; torch comes from the mirror {mirror}", **facts)
+    return (PlanWarning("mirror-stands-in", text),)
 
 
 def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
-    """Say that mirrors were asked in vain."""
+    """Say that no mirror responded."""
     if not silent:
         return ()
-    return (
-        Because(
-            tr("none of the mirrors responded either: {mirrors}", mirrors=", ".join(silent)),
-            "matrix mirrors.json",
-        ),
-    )
+    text = tr("none of the mirrors responded either: {mirrors}", mirrors=", ".join(silent))
+    return (Because(text, "matrix mirrors.json"),)
 
 
 def why_no_torch_wheels(solution: Solution, mirrors: Iterable[Mirror]) -> tuple[Because, ...]:
-    """Say that no mirror in question carries torch's wheels, so that the build is PyPI's own."""
+    """Say that the build is PyPI's own because no mirror carries torch's wheels."""
     named = tuple(mirrors)
     if solution.candidate.kind != "pypi" or not named or any(mirror.torch for mirror in named):
         return ()
@@ -100,11 +86,11 @@ def why_no_torch_wheels(solution: Solution, mirrors: Iterable[Mirror]) -> tuple[
 
 
 def what_official_has(solution: Solution, official: Solution | None) -> tuple[Advice, ...]:
-    """Name the build that the official index would have given, where it is another."""
+    """Name the build of the official index, if it is another."""
     if official is None:
         return ()
-    here, there = solution.candidate, official.candidate
-    if there.torch < here.torch or (there.torch, there.variant) == (here.torch, here.variant):
+    ours, theirs = solution.candidate, official.candidate
+    if theirs.torch < ours.torch or (theirs.torch, theirs.variant) == (ours.torch, ours.variant):
         return ()
     text = tr("the official index has {build} for this machine", build=official.candidate.label)
     return (Advice(text, "--mirror official"),)
