@@ -79,7 +79,7 @@ class Memory:
 def address_of(mirror: Mirror) -> str:
     """Return the URLs of a mirror without passwords; with other URLs it is another mirror."""
     urls = (mirror.torch and mirror.torch.address, mirror.pypi and mirror.pypi.simple)
-    return redact_credentials(" ".join(filter(None, urls)))
+    return redact_credentials(" ".join(url for url in urls if url))
 
 
 def read_memory(environ: Mapping[str, str], now: float | None = None) -> Memory:
