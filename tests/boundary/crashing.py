@@ -12,8 +12,9 @@ from installers import a_plan, behave, fake_uv, plan_data
 
 from gpuenv.model.errors import InstallFailed
 from gpuenv.operations.create import Options, Verified, create
+from gpuenv.operations.find import list_all, list_interrupted
 from gpuenv.operations.interrupted_change import mend, place_at
-from gpuenv.operations.manage import list_all, list_interrupted, remove
+from gpuenv.operations.manage import remove
 
 _CHANGES = {
     "os.rename",

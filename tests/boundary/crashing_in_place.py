@@ -8,8 +8,8 @@ from pathlib import Path
 
 from crashing import kill_before_change
 
-from gpuenv.environments import transaction as apply
 from gpuenv.environments.file_lock import locked
+from gpuenv.environments.pending import is_pending
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.snapshot import changing_in_place
 from gpuenv.environments.store import find_store
@@ -82,7 +82,7 @@ def attempt(root: Path, number: int, *, keep: bool) -> bool:
         if in_child(again, lambda: mend(environment)):
             break
     after = contents(environment.path)
-    assert not apply.is_pending(environment)
+    assert not is_pending(environment)
     assert not list(environment.path.glob(".gpuenv-*"))
     if through and keep:
         assert after != before

@@ -16,8 +16,8 @@ from gpuenv.environments.contents.kernels import is_kernel_of, kernels_of
 from gpuenv.environments.listing import note_external
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place
+from gpuenv.operations.find import existing, list_all, list_interrupted
 from gpuenv.operations.interrupted_change import mend
-from gpuenv.operations.manage import existing, list_all, list_interrupted
 from gpuenv.relocation.clone import clone, plan_clone
 from gpuenv.relocation.rename import rename
 

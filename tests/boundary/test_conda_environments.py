@@ -16,7 +16,8 @@ from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.store import find_place, find_store
 from gpuenv.host.software.package_managers import find_conda_environments
 from gpuenv.model.errors import UsageError
-from gpuenv.operations.manage import check_removable, foreign, list_foreign, render_foreign
+from gpuenv.operations.find import foreign, list_foreign
+from gpuenv.operations.manage import check_removable, render_foreign
 
 
 @pytest.fixture

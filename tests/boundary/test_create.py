@@ -21,8 +21,9 @@ from gpuenv.installers import InstallRequest, pip, uv
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.model.plan import Sources
 from gpuenv.operations.create import CreateResult, Options, Verified, Verify, check_name, create
+from gpuenv.operations.find import existing, list_all
 from gpuenv.operations.interrupted_change import mend, place_at
-from gpuenv.operations.manage import existing, list_all, remove
+from gpuenv.operations.manage import remove
 
 HERE = Path(__file__).parent
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and modes of POSIX")

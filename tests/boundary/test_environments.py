@@ -22,7 +22,8 @@ from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import Sources
 from gpuenv.operations.create import Options, Verified, create
-from gpuenv.operations.manage import list_all, remove, render_environment, unreadable
+from gpuenv.operations.find import list_all, render_environment, unreadable
+from gpuenv.operations.manage import remove
 
 HERE = Path(__file__).parent
 

@@ -24,6 +24,7 @@ from waiting import wait_until
 from gpuenv.environments import transaction as apply
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.journal import parse_journal, write_journal
+from gpuenv.environments.pending import is_pending
 from gpuenv.environments.store import find_place
 from gpuenv.fleet.node_archive import node_app
 from gpuenv.fleet.node_messages import NODE_TEXTS
@@ -31,7 +32,7 @@ from gpuenv.fleet.parse_answers import NodeCreated, NodeFailure, parse_created, 
 from gpuenv.i18n.messages import _facts_in
 from gpuenv.model.errors import UsageError
 from gpuenv.on_disk.journal import Transaction
-from gpuenv.operations.manage import list_all
+from gpuenv.operations.find import list_all
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the nodes are POSIX systems")
 
@@ -493,7 +494,7 @@ def test_what_a_killed_program_left_is_undone_by_the_next(
     child.kill()
     child.communicate(timeout=60)
     environment = find_place("paper", node.environ)
-    assert apply.is_pending(environment)
+    assert is_pending(environment)
     os.kill(orphan, signal.SIGKILL)
     if after == "gpuenv":
         with locked(environment):
@@ -553,7 +554,7 @@ def test_what_gpuenv_left_half_made_is_undone(faked: tuple[Node, Path]) -> None:
         change.make_directory()
         (environment.path / "pyvenv.cfg").touch()
         change.mark()
-    assert apply.is_pending(environment)
+    assert is_pending(environment)
     assert state(node.run("create", torch())) == ("made", True)
     assert remains(node.data) == []
 

@@ -23,13 +23,15 @@ from gpuenv.environments import transaction as apply
 from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.last_use import mark_used
 from gpuenv.environments.journal import write_journal
+from gpuenv.environments.pending import is_half_done
 from gpuenv.environments.renaming import MovedKernel
 from gpuenv.model.errors import InstallFailed, UsageError
 from gpuenv.on_disk.directories import identity_of
 from gpuenv.on_disk.journal import new_journal
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
+from gpuenv.operations.find import existing, list_all, list_interrupted
 from gpuenv.operations.interrupted_change import mend, place_at
-from gpuenv.operations.manage import existing, list_all, list_interrupted, remove
+from gpuenv.operations.manage import remove
 
 STRANGER = 12345
 SITE = Path("lib", "python3.12", "site-packages")
@@ -200,7 +202,7 @@ def test_what_is_planted_in_an_environment_is_no_change_of_ours(
     assert list_interrupted(environ) == ()
     assert [environment.paths.name for environment in list_all(environ)] == ["paper"]
     assert existing("paper", environ).paths.path == place.path
-    assert not apply.is_half_done(place)
+    assert not is_half_done(place)
     assert not mend(place)
     assert state(place.path) == inside
     mark_used(place.path)
@@ -360,7 +362,7 @@ def plant_journal(place: EnvironmentPaths, outside: Path) -> tuple[EnvironmentPa
 def look_and_mend(victim: EnvironmentPaths, environ: dict[str, str]) -> None:
     assert list_all(environ)
     list_interrupted(environ)
-    attempt(lambda: apply.is_half_done(victim))
+    attempt(lambda: is_half_done(victim))
     attempt(lambda: mend(victim))
     attempt(lambda: remove(str(victim.path), environ, wait_s=0))
 
@@ -489,7 +491,7 @@ def test_an_entry_of_the_ledger_that_others_may_have_written_is_not_followed(pla
     assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     file.chmod(0o666)
     before = state(place.path)
-    for act in (mend, apply.is_half_done):
+    for act in (mend, is_half_done):
         with pytest.raises(UsageError) as raised:
             act(place)
         assert raised.value.code == "journal-unreadable"

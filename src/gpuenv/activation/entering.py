@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.active_environment import own_constraints
 from gpuenv.model.activation import Activation
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.operations.manage import existing, foreign
+from gpuenv.operations.find import existing, foreign
 from gpuenv.operations.proof_age import outdated_proof
 from gpuenv.planning.own_constraints import own_pip_constraints
 from gpuenv.process import foreground
@@ -105,8 +104,11 @@ def run(
 
 
 def _check_pip(entry: EnteredEnvironment, program: str) -> None:
-    folders = _folders(entry.root, is_conda=entry.is_conda)
-    if not _PIP.fullmatch(program) or shutil.which(program, path=os.pathsep.join(folders)):
+    if not _PIP.fullmatch(program):
+        return
+    import shutil  # noqa: PLC0415 - for pip alone
+
+    if shutil.which(program, path=os.pathsep.join(_folders(entry.root, is_conda=entry.is_conda))):
         return
     name = shlex.quote(entry.name)
     raise UsageError(

@@ -27,7 +27,8 @@ from gpuenv.model.installed import Installed
 from gpuenv.model.plan import OriginalRequest, Sources
 from gpuenv.model.wheel import Platform
 from gpuenv.on_disk.places import EnvironmentPaths
-from gpuenv.operations.manage import existing, existing_to_change
+from gpuenv.operations.find import existing
+from gpuenv.operations.manage import existing_to_change
 from gpuenv.operations.settle import word_for
 from gpuenv.planning.index_order import served_by
 from gpuenv.planning.options import PlanOptions

@@ -10,7 +10,7 @@ def complete_environment(incomplete: str) -> Iterable[str]:
     import os  # noqa: PLC0415 - only while completing
 
     from gpuenv.model.errors import GpuenvError  # noqa: PLC0415
-    from gpuenv.operations.manage import list_all  # noqa: PLC0415
+    from gpuenv.operations.find import list_all  # noqa: PLC0415
 
     try:
         return [name for item in list_all(os.environ) if (name := item.paths.name).startswith(incomplete)]

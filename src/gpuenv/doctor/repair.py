@@ -17,10 +17,10 @@ from gpuenv.doctor.repair_steps import (
     superseded,
     what_repairs,
 )
-from gpuenv.environments import transaction
 from gpuenv.environments.contents.constraints_file import CONSTRAINTS, hold_stack
 from gpuenv.environments.file_lock import busy, locked
 from gpuenv.environments.os_errors import convert_os_error
+from gpuenv.environments.pending import is_pending
 from gpuenv.environments.record import read_record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, new_log, run_steps
 from gpuenv.environments.snapshot import changing_in_place
@@ -196,7 +196,7 @@ def apply_repair(
     root = _root_of(examined)
     environment = place_at(root, environ)
     with locked(environment, tell=tell) as descriptors:
-        if transaction.is_pending(environment):  # one that was killed since it was examined
+        if is_pending(environment):  # one that was killed since it was examined
             raise busy(environment)
         log = planned.log or new_log(environment)
         module = get_manager(planned.plan.manager)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -57,7 +56,7 @@ class LedgerEntry:
 
 def new_entry(kind: Kind) -> LedgerEntry:
     """Begin an entry, with a token that nobody can know beforehand."""
-    return LedgerEntry(kind, secrets.token_hex(_TOKEN_LENGTH // 2))
+    return LedgerEntry(kind, os.urandom(_TOKEN_LENGTH // 2).hex())
 
 
 def note(environment: EnvironmentPaths, entry: LedgerEntry) -> LedgerEntry:

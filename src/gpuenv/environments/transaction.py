@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gpuenv.environments import journal as journals
 from gpuenv.environments import ledger, renaming, snapshot
-from gpuenv.environments.file_lock import locked
 from gpuenv.environments.os_errors import DISK_FULL, convert_os_error, converting_os_errors
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
@@ -66,23 +65,6 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
         )
 
 
-def is_pending(environment: EnvironmentPaths) -> bool:
-    """Tell whether a change is under way, or was left by a killed gpuenv.
-
-    Raises UsageError where what tells of it is not our own.
-    """
-    return journals.read_journal(environment) is not None or ledger.is_left(environment)
-
-
-def is_half_done(environment: EnvironmentPaths) -> bool:
-    """Tell whether what lies there now is neither what was before a change nor what it was to become.
-
-    Looking at it tells nothing then. Raises UsageError where what tells of a change is not our own.
-    """
-    journal = journals.read_journal(environment)
-    return (journal is not None and journals.is_half_done(journal)) or ledger.begun(environment) is not None
-
-
 def recover(environment: EnvironmentPaths) -> bool:
     """Finish or undo a change that a killed gpuenv left behind; tell whether there was one.
 
@@ -100,15 +82,6 @@ def recover(environment: EnvironmentPaths) -> bool:
         else:
             renaming.finish(environment, entry)
         return exists
-
-
-def is_at_work(environment: EnvironmentPaths) -> bool:
-    """Tell whether another gpuenv is at work on the environment."""
-    try:
-        with locked(environment, wait_s=0):
-            return False
-    except UsageError as error:
-        return error.code == "environment-busy"
 
 
 def recover_to_remove(environment: EnvironmentPaths) -> bool:
@@ -129,14 +102,6 @@ def _settle(environment: EnvironmentPaths) -> bool:
     if left is not None:
         journals.undo_or_finish(environment, left)
     return left is not None
-
-
-def is_left_inside(environment: EnvironmentPaths) -> bool:
-    """Tell whether a killed gpuenv has left a change inside an environment: it is one, whatever it lacks."""
-    try:
-        return ledger.begun(environment) is not None
-    except UsageError:  # not our own
-        return False
 
 
 def remove(environment: EnvironmentPaths) -> None:

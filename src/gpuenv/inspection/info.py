@@ -13,7 +13,7 @@ from gpuenv.inspection.list_facts import list_facts
 from gpuenv.model.errors import UsageError
 from gpuenv.model.machine_json import render_machine
 from gpuenv.on_disk.installed import installed_versions
-from gpuenv.operations.manage import existing, render_environment
+from gpuenv.operations.find import existing, render_environment
 from gpuenv.planning.detect import detect
 from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.redact import redact_data

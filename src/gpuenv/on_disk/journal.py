@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -52,7 +51,7 @@ class RecoveryBlockedError(Exception):
 
 def new_journal(path: Path, *, replaces: bool) -> Journal:
     """Begin a journal, with names for what is put aside that nothing else has."""
-    token = secrets.token_hex(8)
+    token = os.urandom(8).hex()
     return Journal(
         path=path,
         old=path.parent / f".{path.name}.gpuenv-old-{token}" if replaces else None,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
 
 def replace_file(path: Path, text: str, *, mode: int = 0o666) -> None:
     """Put `text` at `path` in one step that survives a crash; raise OSError. umask counts for `mode`."""
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    temporary = path.with_name(f".{path.name}-{os.urandom(4).hex()}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(

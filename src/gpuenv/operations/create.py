@@ -14,6 +14,7 @@ from gpuenv.environments.check_installed import check_installed
 from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.listing import note_external
 from gpuenv.environments.os_errors import convert_os_error
+from gpuenv.environments.pending import is_pending
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
 from gpuenv.environments.store import find_place
@@ -73,7 +74,7 @@ class Options:
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
     environment = find_place(name, environ, environments_home(manager, environ))
-    if not transaction.is_pending(environment):
+    if not is_pending(environment):
         transaction.check_free(environment, force=force)
     return environment
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuenv.environments import transaction
 from gpuenv.environments.file_lock import busy, locked
 from gpuenv.environments.listing import place_of
+from gpuenv.environments.pending import is_at_work, is_half_done, is_pending
 from gpuenv.environments.store import find_store, is_path
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
@@ -31,7 +32,7 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
     try:
         if not is_path(env):
             environment = place_of(env, environ)
-            if transaction.is_pending(environment):
+            if is_pending(environment):
                 return environment
         path = Path(os.path.abspath(os.path.expanduser(env)))  # noqa: PTH100, PTH111 - links must stay
         is_python = path.parent.name in {"bin", "Scripts"} and not path.is_dir()
@@ -46,9 +47,9 @@ def place_meant(env: str, environ: Mapping[str, str]) -> EnvironmentPaths | None
 
 def refuse_half_changed(environment: EnvironmentPaths) -> None:
     """Raise VerificationFailed (exit 6) where a place is half changed, UsageError `environment-busy`."""
-    if not transaction.is_half_done(environment):
+    if not is_half_done(environment):
         return
-    if transaction.is_at_work(environment):
+    if is_at_work(environment):
         raise busy(environment)
     raise VerificationFailed(
         tr("a change of `{name}` was interrupted", name=environment.name),
@@ -71,7 +72,7 @@ def mend(environment: EnvironmentPaths) -> bool:
     Raises UsageError where another gpuenv is at work on it, or where it is not gpuenv's own; InstallFailed
     where it fails.
     """
-    if not transaction.is_pending(environment):
+    if not is_pending(environment):
         return False
     with locked(environment, wait_s=0):
         return transaction.recover(environment)

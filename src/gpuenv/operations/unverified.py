@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from gpuenv.environments import transaction
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.listing import Environment, find_environment
+from gpuenv.environments.pending import is_pending
 from gpuenv.files.read_limited import read_limited
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, ProofInterrupted
@@ -24,7 +24,7 @@ from gpuenv.verification.locate import locate
 def find_unproven(name: str, request: str, environ: Mapping[str, str]) -> Environment | None:
     """Return the environment of that name if it was made for this very request and never verified."""
     environment = find_environment(name, environ)
-    if environment is None or transaction.is_pending(environment.paths):
+    if environment is None or is_pending(environment.paths):
         return None
     record = environment.record
     return environment if record.verified is None and record.request == request else None

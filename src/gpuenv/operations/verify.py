@@ -17,8 +17,8 @@ from gpuenv.model.errors import Because, Fix, UsageError, VerificationFailed
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.model.plan import PlanWarning
+from gpuenv.operations.find import foreign, refuse_interrupted
 from gpuenv.operations.interrupted_change import place_meant
-from gpuenv.operations.manage import foreign, refuse_interrupted
 from gpuenv.operations.proof_age import proven
 from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
 from gpuenv.verification.locate import LocatedPython, Lookup, locate

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from gpuenv.files import cache_lock
 from gpuenv.process.surroundings import program_path
 
+if TYPE_CHECKING:
+    import subprocess
+
 
 def run_foreground(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """Run `argv` with our own streams; return its exit code, 128+N after signal N. Raises OSError."""
+    import subprocess  # noqa: PLC0415 - not to become a command
+
     cache_lock.unlock()
     passing = _Passing()
     numbers = (signal.SIGINT, signal.SIGTERM, *((signal.SIGHUP,) if sys.platform != "win32" else ()))

@@ -15,6 +15,7 @@ from gpuenv.environments.contents.constraints_file import CONSTRAINTS
 from gpuenv.environments.file_lock import locked
 from gpuenv.environments.find_paths import Rewritten, rewritten_files
 from gpuenv.environments.listing import Environment, place_of
+from gpuenv.environments.pending import is_pending
 from gpuenv.environments.record import LARGEST, Record, parse_record, render_record
 from gpuenv.environments.rewrite_paths import Move, replaced
 from gpuenv.files.read_limited import read_regular
@@ -23,7 +24,8 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.on_disk.places import RECORD, EnvironmentPaths
-from gpuenv.operations.manage import existing, existing_to_change, foreign, unreadable
+from gpuenv.operations.find import existing, foreign, unreadable
+from gpuenv.operations.manage import existing_to_change
 from gpuenv.operations.settle import word_for
 from gpuenv.untrusted.printable import printable
 
@@ -96,7 +98,7 @@ def new_place(name: str, source: EnvironmentPaths, environ: Mapping[str, str]) -
             code="bad-name",
             fixes=(Fix(tr("choose a path next to the environment")),),
         )
-    if not apply.is_pending(environment):
+    if not is_pending(environment):
         check_new(environment)
     return environment
 

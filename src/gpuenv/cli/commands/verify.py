@@ -8,8 +8,8 @@ from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data, print_warnings
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.operations.find import refuse_interrupted
 from gpuenv.operations.interrupted_change import place_meant
-from gpuenv.operations.manage import refuse_interrupted
 from gpuenv.operations.verify import VerifyOptions
 from gpuenv.operations.verify import verify as verify_environment
 from gpuenv.planning.detect import detect

@@ -11,8 +11,7 @@ from gpuenv.cli.table import render_table
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
 from gpuenv.model.amounts import render_size
-from gpuenv.model.plan import PlanWarning
-from gpuenv.operations import manage as environments
+from gpuenv.operations import find
 
 _COLUMNS = {
     "name": N_("name"),
@@ -31,13 +30,15 @@ _WORDS = {True: N_("yes"), False: N_("no"), None: N_("not yet")}
 
 def list_environments(console: Console, *, everything: bool) -> int:
     """Print the environments that gpuenv made; `everything`: the user's other conda environments too."""
-    result = environments.list_all(os.environ)
-    rows = [{**environments.render_environment(item), **list_facts(item, os.environ)} for item in result]
-    warnings = tuple(filter(None, map(environments.unreadable, result)))
-    warnings += tuple(map(environments.interrupted, environments.list_interrupted(os.environ)))
-    warnings += tuple(PlanWarning("proof-outdated", row["outdated"]) for row in rows if row["outdated"])
+    result = find.list_all(os.environ)
+    rows = [{**find.render_environment(item), **list_facts(item, os.environ)} for item in result]
+    warnings = tuple(filter(None, map(find.unreadable, result)))
+    warnings += tuple(map(find.interrupted, find.list_interrupted(os.environ)))
+    warnings += tuple(filter(None, map(find.outdated, rows)))
     if everything:
-        rows += [environments.render_foreign(path) for path in environments.list_foreign(os.environ)]
+        from gpuenv.operations import manage  # noqa: PLC0415 - reads what is installed
+
+        rows += [manage.render_foreign(path) for path in find.list_foreign(os.environ)]
     if console.as_json:
         return console.print_json("list", {"environments": rows}, warnings)
     print_warnings(warnings)
@@ -64,10 +65,12 @@ def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
 
 def remove(name: str, console: Console, *, yes: bool) -> int:
     """Remove an environment created by gpuenv."""
-    environment = environments.check_removable(name, os.environ)
+    from gpuenv.operations import manage  # noqa: PLC0415 - not for `list`
+
+    environment = manage.check_removable(name, os.environ)
     if not yes:
         confirm(tr("remove {path}?", path=environment.path))
-    removed = environments.remove(name, os.environ)
+    removed = manage.remove(name, os.environ)
     if console.as_json:
         return console.print_json("remove", {"name": removed.name, "path": str(removed.path)})
     console.note(tr("removed {path}", path=removed.path))
