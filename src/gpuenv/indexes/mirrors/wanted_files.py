@@ -17,8 +17,8 @@ from gpuenv.resolution.candidate import release_of
 
 _TORCH = "torch"
 _PLATFORM_TAGS: dict[Platform, re.Pattern[str]] = {
-    "linux-64": re.compile(r"any|(?:linux_|manylinux).*_x86_64"),
-    "linux-aarch64": re.compile(r"any|(?:linux_|manylinux).*_aarch64"),
+    "linux-64": re.compile(r"any|(?:linux|manylinux.*)_x86_64"),
+    "linux-aarch64": re.compile(r"any|(?:linux|manylinux.*)_aarch64"),
     "win-64": re.compile(r"any|win_amd64"),
 }
 
