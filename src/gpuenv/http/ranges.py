@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from contextlib import AbstractContextManager
-
-import requests
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import HttpProblem
-from gpuenv.http.reasons import open_response
 from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.i18n.messages import tr
+
+if TYPE_CHECKING:
+    import requests
 
 _CHUNK = 1 << 16
 _PATIENCE = Patience(slow_bytes=20 << 10)  # parts are small, and lines may be slow
@@ -80,9 +82,9 @@ class ByteRanges:
 
     def _check(self, response: requests.Response) -> tuple[int, int]:
         status = response.status_code
-        if status in (requests.codes.ok, requests.codes.requested_range_not_satisfiable):
+        if status in (HTTPStatus.OK, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
             raise NoRangesError
-        if status != requests.codes.partial_content:
+        if status != HTTPStatus.PARTIAL_CONTENT:
             raise HttpProblem(tr("answered {status}", status=status), status)
         match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
         if not match or response.headers.get("Content-Encoding", "identity") != "identity":
@@ -116,10 +118,12 @@ class ByteRanges:
     def _ask_length(self) -> int:
         with self._open("HEAD") as response:
             length = response.headers.get("Content-Length", "")
-        if response.status_code != requests.codes.ok or not length.isdecimal() or not int(length):
+        if response.status_code != HTTPStatus.OK or not length.isdecimal() or not int(length):
             raise NoRangesError
         return int(length)
 
     def _open(self, method: str, **headers: str) -> AbstractContextManager[requests.Response]:
+        from gpuenv.http.reasons import open_response  # noqa: PLC0415 - loaded with the first request
+
         named = {"Accept-Encoding": "identity", **headers}
         return open_response(self._session, method, self.url, named, self._limits)

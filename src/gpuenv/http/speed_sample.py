@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-
-import requests
+from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem
-from gpuenv.http.reasons import open_response
 from gpuenv.i18n.messages import tr
+
+if TYPE_CHECKING:
+    import requests
 
 SAMPLE_BYTES = 2 << 20
 _PIECE = 1 << 16
@@ -47,13 +49,15 @@ def read_sample(client: HttpClient, url: str, *, count: int = SAMPLE_BYTES, limi
 def _read_part(
     session: requests.Session, limits: FetchLimits, url: str, start: int, count: int, limit_s: float
 ) -> Sample:
+    from gpuenv.http.reasons import open_response  # noqa: PLC0415 - loaded with the first request
+
     headers = {"Range": f"bytes={start}-{start + count - 1}", "Accept-Encoding": "identity"}
     begun = time.monotonic()
     with open_response(session, "GET", url, headers, limits) as response:
         length = _length(response)
         received = _receive(response, count, time.monotonic() + limit_s)
         seconds = time.monotonic() - begun
-        if received == count and response.status_code == requests.codes.partial_content:
+        if received == count and response.status_code == HTTPStatus.PARTIAL_CONTENT:
             response.raw.release_conn()
     if not received:
         raise HttpProblem(tr("sent no data"))
@@ -62,11 +66,11 @@ def _read_part(
 
 def _length(response: requests.Response) -> int | None:
     """Return the file's length; raise HttpProblem for a response that is not a file."""
-    if response.status_code not in (requests.codes.ok, requests.codes.partial_content):
+    if response.status_code not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
         raise HttpProblem(tr("answered {status}", status=response.status_code), response.status_code)
     if response.headers.get("Content-Type", "").strip().lower().startswith("text/html"):
         raise HttpProblem(tr("returned a text page instead of the file"))
-    if response.status_code == requests.codes.partial_content:
+    if response.status_code == HTTPStatus.PARTIAL_CONTENT:
         match = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
         return int(match[1]) if match else None
     length = response.headers.get("Content-Length", "")

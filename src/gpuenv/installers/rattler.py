@@ -24,7 +24,6 @@ from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.conda import CondaChannel, CondaRecord, CondaWanted
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
 from gpuenv.model.plan import Step
-from gpuenv.own_metadata import install_extra
 
 NAME: Final[Tool] = "rattler"
 _DISTRIBUTION = "py-rattler"
@@ -53,6 +52,8 @@ def find() -> CondaTool:
     version = _version()
     if is_there():
         return CondaTool(NAME, f"{_DISTRIBUTION} {version}")
+    from gpuenv.own_metadata import install_extra  # noqa: PLC0415 - reads this installation
+
     message = tr("py-rattler was not found")
     if version:
         message = tr("py-rattler {version} is not the version that gpuenv supports", version=version)

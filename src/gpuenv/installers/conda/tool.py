@@ -33,7 +33,6 @@ from gpuenv.installers.conda.tool_info import (
 from gpuenv.installers.protocol import MISLEADING, without
 from gpuenv.model.conda import CondaWanted
 from gpuenv.model.errors import Because, Fix, InstallFailed, UsageError
-from gpuenv.own_metadata import install_extra
 from gpuenv.process import subprocesses as process
 from gpuenv.untrusted.documents import load_json
 
@@ -79,6 +78,8 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
     paths = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
     if tool in paths:
         return CondaTool(tool, program_behind(paths[tool]))
+    from gpuenv.own_metadata import install_extra  # noqa: PLC0415 - reads this installation
+
     others = [other for other in _FASTEST_FIRST if other in paths]
     raise UsageError(
         tr("{tool} was not found", tool=tool),
