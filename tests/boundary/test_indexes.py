@@ -421,11 +421,30 @@ def test_the_default_index_comes_from_the_installer_whatever_is_configured(tmp_p
         "UV_CONFIG_FILE": str(tmp_path / "uv.toml"),
         "PIP_INDEX_URL": "https://user.example.com/simple",
     }
-    value = default_index({**os.environ, **facts})
+    value = default_index({**os.environ, **facts, "GPUENV_CACHE_DIR": str(tmp_path / "cache")})
     assert value is not None
     assert value.startswith("https://")
     assert value.endswith("/simple")
     assert "user" not in value
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners and modes")
+def test_what_others_may_write_is_not_the_default_index(tmp_path: Path) -> None:
+    mine = {**os.environ, "GPUENV_CACHE_DIR": str(tmp_path)}
+    index = default_index(mine)
+    kept = tmp_path / "default-index.json"
+    document = json.loads(kept.read_text())
+    assert document["index"] == index
+    kept.write_text(json.dumps({**document, "index": "https://stranger.example.com/simple"}))
+    kept.chmod(0o666)
+    assert default_index(mine) == index
+    other = {**document, "uv": [*document["uv"][:2], 1], "index": "https://stranger.example.com/simple"}
+    kept.unlink()
+    kept.write_text(json.dumps(other))
+    assert default_index(mine) == index
+    for text in ("", "[]", '{"uv": null}', "{", json.dumps({**document, "index": "file:///x"})):
+        kept.write_text(text)
+        assert default_index(mine) == index
 
 
 def test_without_uv_pip_is_asked(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from html import escape
-from urllib.parse import quote
+from urllib.parse import quote, urldefrag, urljoin
 
 import pytest
 from hypothesis import given
@@ -231,3 +231,20 @@ def test_what_is_no_json_page_is_told(text: str) -> None:
 def test_any_json_is_a_page_or_told(value: object) -> None:
     page = parse_json(json_page(value, {"filename": value, "url": value}), BASE)
     assert len(page.links) + len(page.garbled) == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://files.example.com/packages/aa/torch-2.1.0%2Bcu118-cp311-cp311-linux_x86_64.whl",
+        "http://127.0.0.1:8080/x/torch-2.1.0-py3-none-any.whl", "https://e.com/a//b.whl", "https://e.com/a/./b",
+        "https://e.com/a/../b.whl", "https://e.com/a/..b.whl", "https://e.com/a.whl#sha256=00", "/p/a.whl",
+        "../../p/a.whl", "a.whl?x=1", "https://e.com", "HTTPS://E.com/a.whl", "https://e.com/\u00e4.whl",
+        "https://e.com/a.whl\n", "//e.com/a.whl",
+    ],
+)  # fmt: skip
+def test_addresses_are_joined_as_urljoin_does(url: str) -> None:
+    base = "https://index.example.com/simple/torch/"
+    page = {"meta": {"api-version": "1.0"}, "files": [{"filename": "a.whl", "url": url}]}
+    (link,) = parse_json(json.dumps(page), base).links
+    assert link.url == urldefrag(urljoin(base, url)).url

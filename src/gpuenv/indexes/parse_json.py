@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
@@ -15,6 +16,8 @@ from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse
 from gpuenv.untrusted.documents import load_json
 
 _API_MAJOR = "1"
+# absolute, without dot segments, a query, a fragment or what is not ASCII
+_PLAIN_URL = re.compile(r"https?://[\w.-]+(?::\d+)?(?:/[\w%+~!-][\w.%+~!-]*)+", re.ASCII)
 
 
 def parse_json(text: str, url: str) -> LinkPage:
@@ -46,7 +49,7 @@ def _files(page: dict[str, Any]) -> list[Any]:
 
 def _link(file: Any, base: str) -> Link | None:
     try:
-        filename, url = file["filename"], urldefrag(urljoin(base, file["url"])).url
+        filename, url = file["filename"], _absolute(file["url"], base)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     if not isinstance(filename, str):
@@ -60,6 +63,14 @@ def _link(file: Any, base: str) -> Link | None:
         requires_python=requires if isinstance(requires, str) and requires else None,
         yanked=file.get("yanked") not in (None, False),
     )
+
+
+def _absolute(url: Any, base: str) -> str:
+    """Join as urljoin does, without parsing the usual form, and drop the fragment."""
+    if isinstance(url, str) and _PLAIN_URL.fullmatch(url):
+        return url
+    joined: str = urldefrag(urljoin(base, url)).url
+    return joined
 
 
 def _shown(file: Any) -> str:

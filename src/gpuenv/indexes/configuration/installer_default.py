@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -11,8 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
+from gpuenv.files.private import replace_private
+from gpuenv.files.read_limited import read_own
 from gpuenv.process import subprocesses as process
+from gpuenv.process.surroundings import cache_root
 from gpuenv.process.uv_binary import find_embedded_uv
+from gpuenv.untrusted.documents import load_json
+
+DEFAULT_INDEX_FILE = "default-index.json"  # in the cache
 
 _TIMEOUT_S = 20.0
 _KEPT = (
@@ -38,10 +45,33 @@ _EMITTED = re.compile(r"^(?:-i|--index-url)[ =](https?://\S+)\s*$", re.MULTILINE
 
 def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str | None:
     """Return the index that uv, by default the embedded one, or pip uses without any configuration."""
-    uv = uv or find_embedded_uv()
+    if uv is not None:
+        return _ask_uv(environ, uv) or _ask_pip()
+    embedded = find_embedded_uv()
+    return (_kept_index(environ, embedded) if embedded else None) or _ask_pip()
+
+
+def _kept_index(environ: Mapping[str, str], uv: str) -> str | None:
+    """Return the index built into the embedded uv: the same for as long as it is the same file."""
+    file, key = cache_root(environ) / DEFAULT_INDEX_FILE, _key_of(uv)
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        document = load_json(read_own(file).decode())
+        if document["uv"] == key and (known := parse_emitted_index(f"-i {document['index']}")):
+            return known
+    index = _ask_uv(environ, uv)
+    with suppress(OSError):  # then it is asked the next time too
+        replace_private(file, json.dumps({"uv": key, "index": index}))
+    return index
+
+
+def _key_of(uv: str) -> list[str | int]:
+    status = Path(uv).stat()
+    return [uv, status.st_mtime_ns, status.st_size]
+
+
+def _ask_uv(environ: Mapping[str, str], uv: str) -> str | None:
     # uv's cache, which may be read-only, remembers the interpreter, which it would run every time without
-    answers = (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)) if uv)
-    return next(filter(None, answers), None) or _ask_pip()
+    return next(filter(None, (_emitted(environ, uv, *options) for options in ((), ("--no-cache",)))), None)
 
 
 def parse_emitted_index(text: str) -> str | None:
