@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.wheel import PLATFORMS, Platform
-from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
+from gpuenv.resolution.conda.environment_yml import parse_environment_file
 from gpuenv.resolution.conda.selectors import judge
 
 PAPER = """\

@@ -30,6 +30,7 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
+from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
@@ -37,7 +38,7 @@ from gpuenv.model.wheel import Platform
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
+from gpuenv.resolution.conda.environment_yml import parse_environment_file
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.resolve import ResolutionInput

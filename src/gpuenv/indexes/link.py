@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urldefrag, urlsplit
 
 from gpuenv.i18n.messages import tr
 
 _MOST_LINKS = 100_000  # torch has some 10,000 files on one page
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+# absolute, without dot segments, a query or what is not ASCII: what urllib.parse leaves as it is
+_PLAIN_URL = re.compile(r"(https?://[\w.-]+(?::\d+)?(?:/[\w%+~!-][\w.%+~!-]*)+)(?:#([\w=.-]*))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,19 @@ def leads_inside(url: str, page: str) -> bool:
     return url.lower().startswith("file:") and not page.lower().startswith("file:")
 
 
-def file_name(url: str) -> str:
-    """Return the decoded file name of a URL, empty for a folder; raise ValueError."""
-    return unquote(urlsplit(url).path.rpartition("/")[2])
+def plain_address(url: str) -> str | None:
+    """Return an absolute address of the usual form without its fragment, None for any other."""
+    plain = _PLAIN_URL.fullmatch(url)
+    return plain[1] if plain else None
+
+
+def split_url(url: str) -> tuple[str, str, str]:
+    """Return a URL without its fragment, the fragment, and the decoded file name; raise ValueError.
+
+    The name is empty for a folder. The usual form is not parsed: a page has thousands of it.
+    """
+    if plain := _PLAIN_URL.fullmatch(url):
+        address, name = plain[1], plain[1].rpartition("/")[2]
+        return address, plain[2] or "", unquote(name) if "%" in name else name
+    address, fragment = urldefrag(url)
+    return address, fragment, unquote(urlsplit(address).path.rpartition("/")[2])

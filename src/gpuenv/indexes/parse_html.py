@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from html import unescape
-from urllib.parse import urldefrag, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import Link, LinkPage, check_links, file_name, leads_inside, parse_sha256
+from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_sha256, split_url
 
 # html.parser needs quadratic time for pages full of unclosed tags; these bounds keep it linear.
 _START = re.compile(r"<!--|<(?:a|base|meta|h1|title)(?=[\s/>])", re.IGNORECASE)
@@ -58,8 +58,7 @@ class _Tags:
     def _add(self, facts: dict[str, str]) -> None:
         href = facts.get("href", "").strip()
         try:
-            url, fragment = urldefrag(_join(self.base, href))
-            filename = file_name(url)
+            url, fragment, filename = split_url(_join(self.base, href))
         except ValueError:
             self.garbled.append(href)
             return

@@ -7,17 +7,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_hashes
+from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_hashes, plain_address
 from gpuenv.untrusted.documents import load_json
 
 _API_MAJOR = "1"
-# absolute, without dot segments, a query, a fragment or what is not ASCII
-_PLAIN_URL = re.compile(r"https?://[\w.-]+(?::\d+)?(?:/[\w%+~!-][\w.%+~!-]*)+", re.ASCII)
 
 
 def parse_json(text: str, url: str) -> LinkPage:
@@ -65,12 +62,9 @@ def _link(file: Any, base: str) -> Link | None:
     )
 
 
-def _absolute(url: Any, base: str) -> str:
-    """Join as urljoin does, without parsing the usual form, and drop the fragment."""
-    if isinstance(url, str) and _PLAIN_URL.fullmatch(url):
-        return url
-    joined: str = urldefrag(urljoin(base, url)).url
-    return joined
+def _absolute(url: str, base: str) -> str:
+    """Return the address without its fragment."""
+    return plain_address(url) or urldefrag(urljoin(base, url)).url
 
 
 def _shown(file: Any) -> str:

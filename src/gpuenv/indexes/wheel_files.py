@@ -48,10 +48,9 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
         raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=link.filename))
     # name and tags apart, as a page repeats each of them dozens of times
     head, *tag_parts = link.filename.removesuffix(".whl").rsplit("-", 3)
-    name, version = _parse_head(head)
+    name, version, variant, is_named = _parse_head(head)
     tags = _parse_tags("-".join(tag_parts))
-    variant = Variant(version.local) if version.local else None
-    if variant is None or not is_variant(str(variant)):  # a commit is no variant, but not PyPI's build either
+    if not is_named:  # a commit is no variant, but not PyPI's build either
         variant = variant_of_place(link.url, page) or variant
     return WheelFile(
         name=name,
@@ -76,9 +75,11 @@ def _spelt(url: str) -> str:
 
 
 @cache
-def _parse_head(head: str) -> tuple[NormalizedName, Version]:
+def _parse_head(head: str) -> tuple[NormalizedName, Version, Variant | None, bool]:
+    """Return name, version, its local part, and whether that names a variant."""
     name, version, _, _ = parse_wheel_filename(f"{head}-py3-none-any.whl")
-    return name, version
+    local = version.local
+    return name, version, Variant(local) if local else None, local is not None and is_variant(local)
 
 
 @cache

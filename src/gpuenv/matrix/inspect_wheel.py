@@ -12,7 +12,7 @@ from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import file_name
+from gpuenv.indexes.link import split_url
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
@@ -67,7 +67,7 @@ def inspect_wheel(location: str, environ: Mapping[str, str], *, thorough: bool =
 def _named(location: str) -> WheelFile:
     try:
         name = (
-            file_name(location)
+            split_url(location)[2]
             if is_remote(location) or location.lower().startswith("file:")
             else Path(location).name
         )

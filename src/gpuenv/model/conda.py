@@ -103,3 +103,22 @@ class CondaWanted:
     cuda: str | None
     subdir: str
     prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentFile:
+    """What an environment.yml asks for.
+
+    `stack` and `pip` are PEP 508 requirements of the torch stack and of its pip part, `specs` conda's others;
+    `python` is a specifier and `cuda` a wish as of `--cuda`, None where it names none. `kept` are keys that
+    gpuenv does not read, the name among them; `warnings` tell what was passed over.
+    """
+
+    stack: tuple[str, ...] = ()
+    specs: tuple[str, ...] = ()
+    pip: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    python: str | None = None
+    cuda: str | None = None
+    kept: tuple[tuple[str, Any], ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.notes import none_answered
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
-from gpuenv.installers.uv_compile import Resolved
-from gpuenv.installers.uv_failure import Unresolvable
-from gpuenv.model.conda import CondaChannel
+from gpuenv.model.conda import CondaChannel, EnvironmentFile
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
-from gpuenv.planning.conda.environment_yml import read_environment_file, with_file
 from gpuenv.planning.download_size import with_download
 from gpuenv.planning.index_order import unread_private, with_origin
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines, is_described
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
 from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.requirements import GatheredRequirements, gather_requirements, original_request
-from gpuenv.planning.resolve_others import only_fitting, resolve_jointly
 from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.planning.warnings import (
     warn_of_indexes,
@@ -41,17 +36,18 @@ from gpuenv.planning.warnings import (
     with_mirror_notes,
     with_shadow_warnings,
 )
-from gpuenv.resolution.conda.environment_yml import EnvironmentFile
-from gpuenv.resolution.conda.plan_part import with_conda_python
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.digests import CONTRADICTED
 from gpuenv.resolution.direct_urls import refuse_building
 from gpuenv.resolution.plan_builder import build_plan
-from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target
 from gpuenv.secrets.url_credentials import has_userinfo
+
+if TYPE_CHECKING:
+    from gpuenv.installers.uv_compile import Resolved
+    from gpuenv.installers.uv_failure import Unresolvable
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -116,8 +112,13 @@ def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -
     manager = installer.manager
     if manager == EMBEDDED:
         options = replace(options, manager=manager)
-    file = read_environment_file(options.environment_file, machine)
-    options, warnings = with_file(options, file, conda=manager in CONDA_MANAGERS)
+    file = EnvironmentFile()
+    warnings: tuple[PlanWarning, ...] = ()
+    if options.environment_file is not None:
+        from gpuenv.planning.conda.environment_yml import read_environment_file, with_file  # noqa: PLC0415
+
+        file = read_environment_file(options.environment_file, machine)
+        options, warnings = with_file(options, file, conda=manager in CONDA_MANAGERS)
     gathered = gather_requirements(options)
     if options.only_binary:
         refuse_building(map(str, gathered.requirements))
@@ -139,6 +140,8 @@ def plan_of(
     question = with_bound_pages(question, listed.configurations[0], wanted.options, environ)
     decision = decide(question)
     if not decision.choices:
+        from gpuenv.resolution.report.refusal import refuse  # noqa: PLC0415 - where nothing works
+
         refusal = refuse(question, decision)
         contradicted = (item.message for item in listed.warnings if item.code == CONTRADICTED)
         refusal.because += none_answered(listed.silent)
@@ -170,6 +173,8 @@ def completed(
     plan = replace(plan, warnings=(*plan.warnings, *listed.warnings, *unread, *indexes))
     plan = with_shadow_warnings(plan, environ, offline=offline)
     if wanted.request.manager in CONDA_MANAGERS:
+        from gpuenv.resolution.conda.plan_part import with_conda_python  # noqa: PLC0415 - for conda alone
+
         plan = in_conda(with_conda_python(plan, question.target, wanted.file.specs), wanted)
     return finished(plan, wanted, environ, target)
 
@@ -269,6 +274,10 @@ def _resolve_jointly(
     environ: Mapping[str, str],
     unread: Unreachable | None,
 ) -> Plan:
+    from gpuenv.planning.complete_wheelhouses import compile_requirements  # noqa: PLC0415 - for other packages
+    from gpuenv.planning.pages.direct_urls import with_direct_urls  # noqa: PLC0415
+    from gpuenv.planning.resolve_others import only_fitting, resolve_jointly  # noqa: PLC0415
+
     def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return build_plan(question, decision, solution, configuration, resolved)
 

@@ -8,14 +8,12 @@ from dataclasses import replace
 from packaging.version import Version
 
 from gpuenv.installers import get_conda_manager, get_manager, uv
-from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.protocol import InstallRequest
 from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.planning.machines import is_here
 from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.conda.plan_part import wheels_beside
 from gpuenv.resolution.target import Target
 from gpuenv.secrets.url_credentials import redact_credentials
 
@@ -59,6 +57,8 @@ def with_steps(plan: Plan, target: str) -> Plan:
     steps = get_conda_manager(plan.manager).steps(conda_wanted(_by_address(plan.conda), target))
     steps = tuple(replace(step, why=redact_credentials(step.why)) for step in steps)
     if has_pip_part(plan):
+        from gpuenv.installers.conda import commands as conda_calls  # noqa: PLC0415 - for conda alone
+
         steps += uv.install_steps(wanted, conda_calls.environment_python(target, wanted.system))
     return replace(plan, steps=steps)
 
@@ -76,4 +76,8 @@ def conda_wanted(part: CondaPlan, target: str) -> CondaWanted:
 
 def has_pip_part(plan: Plan) -> bool:
     """Whether wheels are installed into a conda environment: torch's, or what is requested from PyPI."""
-    return plan.conda is not None and bool(wheels_beside(plan))
+    if plan.conda is None:
+        return False
+    from gpuenv.resolution.conda.plan_part import wheels_beside  # noqa: PLC0415 - for conda alone
+
+    return bool(wheels_beside(plan))

@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.host.software.package_managers import find_conda_tools
+from gpuenv.host.software.package_managers import FASTEST_FIRST, fastest_conda_tool, find_conda_tools
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda import commands as conda_calls
@@ -37,8 +38,6 @@ from gpuenv.process import subprocesses as process
 from gpuenv.untrusted.documents import load_json
 
 TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
-# micromamba and mamba load repodata in 2 s, conda in 10 s.
-_FASTEST_FIRST: tuple[Tool, ...] = ("micromamba", "mamba", "conda")
 _INFO_LIMIT_S = 30.0
 
 
@@ -80,7 +79,7 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
         return CondaTool(tool, program_behind(paths[tool]))
     from gpuenv.own_metadata import install_extra  # noqa: PLC0415 - reads this installation
 
-    others = [other for other in _FASTEST_FIRST if other in paths]
+    others = [other for other in FASTEST_FIRST if other in paths]
     raise UsageError(
         tr("{tool} was not found", tool=tool),
         code="manager-missing",
@@ -94,9 +93,8 @@ def find(tool: Tool, environ: Mapping[str, str], root: Path = Path("/")) -> Cond
 
 def find_fastest(environ: Mapping[str, str], root: Path = Path("/")) -> CondaTool | None:
     """Return micromamba, else mamba, else conda, None without any of them."""
-    paths = {manager.name: manager.path for manager in find_conda_tools(environ, root)}
-    tool = next((tool for tool in _FASTEST_FIRST if tool in paths), None)
-    return CondaTool(tool, program_behind(paths[tool])) if tool else None
+    manager = fastest_conda_tool(environ, root)
+    return CondaTool(cast("Tool", manager.name), program_behind(manager.path)) if manager else None
 
 
 def program_behind(path: str) -> str:

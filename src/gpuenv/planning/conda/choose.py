@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpuenv import matrices
+from gpuenv.host.software.package_managers import fastest_conda_tool
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.mirrors.canonical_urls import channel_at
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import find_mirror, mirror_of_url
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
-from gpuenv.installers.conda.tool import find_fastest
 from gpuenv.installers.protocol import sort_offers
 from gpuenv.model.conda import CondaChannel
 from gpuenv.model.errors import Fix, UsageError
@@ -20,8 +19,10 @@ from gpuenv.model.mirror import Mirror
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.wheel import Platform
 from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.conda.builds import CondaBuild, parse_conda_build
 from gpuenv.secrets.url_credentials import without_userinfo
+
+if TYPE_CHECKING:
+    from gpuenv.resolution.conda.builds import CondaBuild
 
 AUTO = "auto"
 WHEELS = "wheels"
@@ -40,21 +41,21 @@ def choose_manager(options: PlanOptions, environ: Mapping[str, str]) -> str:
     """
     if options.manager not in (AUTO, _EMBEDDED_AS):
         return options.manager
-    tool = find_fastest(environ)
+    tool = fastest_conda_tool(environ)
     if options.manager == _EMBEDDED_AS:
         from gpuenv.installers import rattler  # noqa: PLC0415 - only where conda is requested
 
         return EMBEDDED if tool is None and rattler.is_there() else _EMBEDDED_AS
     if tool is not None:
-        return tool.tool
+        return tool.name
     return _WITHOUT_TOOL if options.channel in (AUTO, WHEELS) else CONDA_MANAGERS[0]
 
 
 def choose_conda_manager(options: PlanOptions, environ: Mapping[str, str], format_name: str) -> str:
     """Return the conda tool that installs; raise UsageError where another installer was requested."""
     if options.manager == AUTO:
-        tool = find_fastest(environ)
-        return tool.tool if tool else CONDA_MANAGERS[0]
+        tool = fastest_conda_tool(environ)
+        return tool.name if tool else CONDA_MANAGERS[0]
     if options.manager in CONDA_MANAGERS:
         return options.manager
     raise UsageError(
@@ -99,6 +100,9 @@ def _mirror_of(word: str, mirrors: Mirrors) -> Mirror | None:
 
 def conda_builds(channel: str, platform: Platform) -> tuple[CondaBuild, ...]:
     """Return what is known of a channel's builds for a platform."""
+    from gpuenv import matrices  # noqa: PLC0415 - for conda alone
+    from gpuenv.resolution.conda.builds import parse_conda_build  # noqa: PLC0415
+
     return tuple(
         parse_conda_build(row)
         for row in matrices.load("conda")
@@ -140,6 +144,8 @@ def locate_asked(names: tuple[str, ...], options: PlanOptions, mirrors: Mirrors)
 def _asked_channel(text: str, options: PlanOptions, mirrors: Mirrors) -> CondaChannel:
     if not is_remote(text):
         return _without_mirrors_named(locate_channel(text, options, mirrors), options)
+    from gpuenv.indexes.mirrors.canonical_urls import channel_at  # noqa: PLC0415 - for a channel's address
+
     name = channel_at(text, mirrors.all)
     if name is None:
         return CondaChannel(without_userinfo(text), (text,))

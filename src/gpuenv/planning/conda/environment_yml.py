@@ -8,26 +8,24 @@ from pathlib import Path
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
+from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.match_spec import as_requirement
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import check_requirements
-from gpuenv.resolution.conda.environment_yml import EnvironmentFile, parse_environment_file
+from gpuenv.resolution.conda.environment_yml import parse_environment_file
 from gpuenv.resolution.target import platform_of
 
 _LARGEST = 4 << 20  # bytes
-_NOTHING = EnvironmentFile((), (), (), ())
 
 
-def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFile:
-    """Return what the file requests on a machine; nothing without a file.
+def read_environment_file(path: Path, machine: Machine) -> EnvironmentFile:
+    """Return what the file requests on a machine.
 
     Raises UsageError for a bad file, Unsatisfiable for a machine that torch has no builds for.
     """
-    if path is None:
-        return _NOTHING
     try:
         read = parse_environment_file(read_text(path, _LARGEST), platform_of(machine))
     except (OSError, ValueError) as error:

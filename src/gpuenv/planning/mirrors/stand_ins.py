@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from packaging.utils import NormalizedName
@@ -11,12 +9,7 @@ from packaging.utils import NormalizedName
 from gpuenv.http import FetchLimits, HttpClient
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
-from gpuenv.indexes.mirrors.measurements import Speed, address_of, read_memory, remember
-from gpuenv.indexes.mirrors.notes import hosts_elsewhere
-from gpuenv.indexes.mirrors.probe import ProbeLimits, measure_files
-from gpuenv.indexes.mirrors.wanted_files import newest_file
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.model.mirror import Mirror
 from gpuenv.planning.mirrors.choose import Chosen
 from gpuenv.planning.mirrors.sources import SourceContext, pypi_source, torch_sources
 
@@ -79,6 +72,8 @@ def _read_fallbacks(
         return FallbackListings(chosen, listings, silent=tuple(mirror.name for mirror in chosen.later))
     read = tuple(listing for listing in read if listing.source.name in alive)
     mirrors = [mirror for mirror in chosen.later if mirror.name in alive]
+    from gpuenv.planning.mirrors.rank import ranked_mirrors  # noqa: PLC0415 - where no official index answers
+
     ranked = ranked_mirrors(mirrors, read, reader.client, context.environ)
     usable = [source for source in general if source.name in alive]
     usable.sort(key=lambda source: ranked.index(source.name) if source.name in ranked else len(ranked))
@@ -102,50 +97,6 @@ def _to_read(
         general += [pypi] if pypi else []
         torch += torch_sources(mirror, context, origin) if torch_down else ()
     return tuple(torch), tuple(general)
-
-
-_QUICK = ProbeLimits(whole_s=5.0, sample_bytes=1 << 20, sample_s=1.5)
-
-
-def ranked_mirrors(
-    mirrors: Sequence[Mirror], listings: tuple[Listing, ...], client: HttpClient, environ: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return the names of the mirrors, those whose wheels come fastest first.
-
-    `listings` are those that were read of them: the newest torch on each is what it is measured by. What was
-    measured today is not measured again. Nothing is measured offline.
-    """
-    memory = read_memory(environ)
-    speeds = {mirror.name: memory.speed_of(mirror) for mirror in mirrors}
-    unknown = [mirror for mirror in mirrors if speeds[mirror.name] is None]
-    if not client.offline:
-        measured = _measure(unknown, listings, client)
-        remember(environ, measured)
-        speeds |= {speed.name: speed.bytes_per_s for speed in measured}
-    return tuple(sorted(speeds, key=lambda name: -(speeds[name] or 0)))
-
-
-def _measure(
-    mirrors: Sequence[Mirror], listings: tuple[Listing, ...], client: HttpClient
-) -> tuple[Speed, ...]:
-    results = [(mirror, _url(mirror, listings)) for mirror in mirrors]
-    requested = [(mirror, url) for mirror, url in results if url]
-    samples = measure_files([url for _, url in requested], client, _QUICK) if requested else ()
-    now = time.time()
-    return tuple(
-        Speed(mirror.name, address_of(mirror), now, sample.bytes_per_s if sample else 0)
-        for (mirror, _), sample in zip(requested, samples, strict=True)
-    )
-
-
-def _url(mirror: Mirror, listings: tuple[Listing, ...]) -> str | None:
-    """The address of a wheel on a mirror itself, of its torch part where that has any."""
-    own = [
-        listing for listing in listings if listing.source.name == mirror.name and not hosts_elsewhere(listing)
-    ]
-    torch = [listing for listing in own if listing.source.kind != "pypi"]
-    file = newest_file(torch) or newest_file(own)
-    return file.url if file else None
 
 
 def in_order_of(names: tuple[str, ...], listings: tuple[Listing, ...]) -> tuple[Listing, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
+from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.conda.selectors import is_selected, selected
@@ -24,25 +25,6 @@ CUDA_FEATURE = re.compile(r"cuda(?P<major>\d{1,2})(?P<minor>\d)")  # `cuda100` c
 WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *_CUDA_NAMES})
 _NO_CHANNELS = ("nodefaults", "defaults")
 _LARGEST = 500_000  # values: more than any file of a person's has
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentFile:
-    """What an environment.yml asks for.
-
-    `stack` and `pip` are PEP 508 requirements of the torch stack and of its pip part, `specs` conda's others;
-    `python` is a specifier and `cuda` a wish as of `--cuda`, None where it names none. `kept` are keys that
-    gpuenv does not read, the name among them; `warnings` tell what was passed over.
-    """
-
-    stack: tuple[str, ...]
-    specs: tuple[str, ...]
-    pip: tuple[str, ...]
-    channels: tuple[str, ...]
-    python: str | None = None
-    cuda: str | None = None
-    kept: tuple[tuple[str, Any], ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def parse_environment_file(text: str, platform: Platform) -> EnvironmentFile:
