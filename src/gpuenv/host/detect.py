@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuenv.concurrency.background import BackgroundTask
-from gpuenv.host.executables import FileTree
-from gpuenv.host.merge import Facts, KnowledgeSource, join
-from gpuenv.host.nvidia.hardware import Hardware, find_hardware
-from gpuenv.host.nvidia.tegra import detect_tegra
-from gpuenv.host.nvidia.visible_devices import VARIABLE
-from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
-from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
-from gpuenv.host.software.pythons import detect_pythons
-from gpuenv.host.system import detect_system
-from gpuenv.knowledge.jetson_boards import needs_own_wheels
-from gpuenv.model.machine import FoundManager, FoundPython, Machine, System
+from gpuenv.host.nvidia.smi_program import NvidiaSmiProgram, find_nvidia_smi, query_arguments
+
+if TYPE_CHECKING:
+    from gpuenv.host.combine import Software
+    from gpuenv.host.merge import KnowledgeSource
+    from gpuenv.model.machine import Machine
 
 NVIDIA_SMI_LIMIT_S = 30.0
-
-Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
 
 
 def detect_machine(
@@ -31,41 +25,22 @@ def detect_machine(
     timeout_s: float = NVIDIA_SMI_LIMIT_S,
 ) -> Machine:
     """Describe this machine; `knowledge` is called if the driver does not report a capability or CUDA."""
+    software = BackgroundTask(lambda: _load_and_detect_software(environ, root))
+    program = find_nvidia_smi(environ, root)
+    smi = NvidiaSmiProgram(program, environ, timeout_s) if program else None
+    if smi:  # it is slow, and runs in this thread, where Ctrl-C arrives
+        smi.call(*query_arguments())
 
-    def detect_software() -> Software:
-        pythons = detect_pythons(environ, conda_prefixes(environ, root))
-        return detect_toolkit(environ, root), detect_managers(environ, root), pythons
+    from gpuenv.host.combine import machine_of  # noqa: PLC0415 - loaded while nvidia-smi ran
+    from gpuenv.host.nvidia.hardware import find_hardware  # noqa: PLC0415
+    from gpuenv.host.system import detect_system  # noqa: PLC0415
 
     system = detect_system(environ, root)
-    software = BackgroundTask(detect_software)
-    # the slow nvidia-smi runs in this thread, where Ctrl-C arrives
-    hardware = find_hardware(environ, root, system[0], timeout_s)
+    hardware = find_hardware(smi, root, system[0], timeout_s)
     return machine_of(system, hardware, software.result, environ, knowledge, root)
 
 
-def machine_of(
-    described: tuple[System, Facts],
-    hardware: Hardware,
-    software: Callable[[], Software],
-    environ: Mapping[str, str],
-    knowledge: KnowledgeSource,
-    root: FileTree,
-) -> Machine:
-    """Combine the parts of a machine; `software` is called after the hardware has been joined."""
-    system, system_facts = described
-    on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
-    joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
-    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
-    tegra = detect_tegra(root) if system.arch == "aarch64" else None
-    tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
-    toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
-    return Machine(
-        system=system,
-        driver=joined.driver,
-        gpus=joined.gpus,
-        toolkit=toolkit,
-        managers=managers,
-        pythons=pythons,
-        facts=(*system_facts, *joined.facts, *toolkit_facts),
-        problems=(*tegra_problems, *joined.problems, *toolkit_problems),
-    )
+def _load_and_detect_software(environ: Mapping[str, str], root: Path) -> Software:
+    from gpuenv.host.combine import detect_software  # noqa: PLC0415 - while nvidia-smi runs
+
+    return detect_software(environ, root)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, Literal
 
-from gpuenv.host.detect import Software, machine_of
+from gpuenv.host.combine import Software, machine_of
 from gpuenv.host.merge import KnowledgeSource
 from gpuenv.host.nvidia.hardware import hardware_of
 from gpuenv.host.nvidia.smi import Missing, SmiAnswer, converse

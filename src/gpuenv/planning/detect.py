@@ -10,10 +10,10 @@ from gpuenv import matrices
 from gpuenv.host.detect import NVIDIA_SMI_LIMIT_S, detect_machine
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import UsageError
-from gpuenv.model.machine import Machine
 
 if TYPE_CHECKING:
     from gpuenv.knowledge.knowledge import Knowledge
+    from gpuenv.model.machine import Machine
 
 LIMIT_VARIABLE = "GPUENV_NVIDIA_SMI_TIMEOUT"
 

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.formats.machine import render_machine_text
-from gpuenv.model.machine import Problem
-from gpuenv.model.machine_json import render_machine
 from gpuenv.planning.detect import detect as detect_here
 
 if TYPE_CHECKING:
+    from gpuenv.model.machine import Problem
     from gpuenv.model.plan import PlanWarning
 
 
@@ -21,7 +19,11 @@ def detect(console: Console) -> int:
     machine = detect_here(os.environ)
     warnings = _warnings(machine.problems)
     if console.as_json:
+        from gpuenv.model.machine_json import render_machine  # noqa: PLC0415 - not before nvidia-smi is started
+
         return console.print_json("detect", render_machine(machine), warnings)
+    from gpuenv.formats.machine import render_machine_text  # noqa: PLC0415
+
     print_data(render_machine_text(machine, verbose=console.verbose))
     console.warn(warnings)
     return 0

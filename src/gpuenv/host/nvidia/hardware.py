@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,15 @@ from gpuenv.host.nvidia.nvml import read_nvml
 from gpuenv.host.nvidia.pci import PciGpu, read_pci
 from gpuenv.host.nvidia.proc_driver import read_proc_driver
 from gpuenv.host.nvidia.reading import SourceReading
-from gpuenv.host.nvidia.smi import Answered, Missing, SmiAnswer, SmiFailure, TimedOut, ask_nvidia_smi
+from gpuenv.host.nvidia.smi import (
+    Answered,
+    Missing,
+    NvidiaSmi,
+    SmiAnswer,
+    SmiFailure,
+    TimedOut,
+    ask_nvidia_smi,
+)
 from gpuenv.host.nvidia.smi_messages import Complaint
 from gpuenv.model.machine import Problem, System
 
@@ -40,9 +48,9 @@ class Hardware:
         return bool(self.pci) and self.main is None and self.proc is None and not self.problems
 
 
-def find_hardware(environ: Mapping[str, str], root: Path, system: System, timeout_s: float) -> Hardware:
+def find_hardware(smi: NvidiaSmi | None, root: Path, system: System, timeout_s: float) -> Hardware:
     """Find the driver and the GPUs: by nvidia-smi, NVML, /proc, and the PCI bus."""
-    return hardware_of(ask_nvidia_smi(environ, root, timeout_s), root, system, read_nvml)
+    return hardware_of(ask_nvidia_smi(smi, timeout_s), root, system, read_nvml)
 
 
 def hardware_of(answer: SmiAnswer, root: FileTree, system: System, read_nvml: ReadNvml) -> Hardware:

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Protocol
 
-from gpuenv.host.executables import find_executable, is_executable
 from gpuenv.host.nvidia import smi_csv, smi_table
 from gpuenv.host.nvidia.reading import GpuReading, SourceReading
 from gpuenv.host.nvidia.smi_messages import Complaint, is_refusal, parse_complaint, quote
+from gpuenv.host.nvidia.smi_program import FIELDS, query_arguments
 from gpuenv.process import subprocesses as process
 from gpuenv.process.exit_status import describe_status
 
-_WSL_PLACE = "usr/lib/wsl/lib/nvidia-smi"
 # In the order of their introduction: MIG by driver 450, compute_cap by 510.
 _NEWEST_FIELDS = ("mig.mode.current", "compute_cap")
 _MOST_LINES = 2000
-_LARGEST = 4 << 20  # bytes of an answer
 _QUOTED = re.compile(r'"([^"\s]{1,64})"')
 _LIBRARY = re.compile(r"^NVML library version: [\d.]{1,20}", re.MULTILINE)
 
@@ -56,12 +51,9 @@ class Answered:
 SmiAnswer = Missing | TimedOut | SmiFailure | Answered
 
 
-def ask_nvidia_smi(environ: Mapping[str, str], root: Path, timeout_s: float) -> SmiAnswer:
-    """Run nvidia-smi and parse its output; `timeout_s` limits all calls together."""
-    program = find_nvidia_smi(environ, root)
-    if program is None:
-        return Missing()
-    return converse(_NvidiaSmi(program, environ, time.monotonic() + timeout_s), timeout_s)
+def ask_nvidia_smi(smi: NvidiaSmi | None, timeout_s: float) -> SmiAnswer:
+    """Query nvidia-smi and parse its output; `timeout_s` is the limit to report if it was too slow."""
+    return Missing() if smi is None else converse(smi, timeout_s)
 
 
 class NvidiaSmi(Protocol):
@@ -73,13 +65,13 @@ class NvidiaSmi(Protocol):
 
 def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
     """Query until all fields are known; `timeout_s` is the limit to report if it was too slow."""
-    fields: tuple[str, ...] = smi_csv.FIELDS
-    done = _query(smi, fields)
-    for _ in smi_csv.FIELDS:
+    fields: tuple[str, ...] = FIELDS
+    done = smi.call(*query_arguments(fields))
+    for _ in FIELDS:
         if not (shorter := parse_refusal(done.stdout + done.stderr, fields)):
             break
         fields = shorter
-        done = _query(smi, fields)
+        done = smi.call(*query_arguments(fields))
     if done.timed_out:
         return TimedOut(timeout_s)
     answer = read_answer(done, fields)
@@ -88,32 +80,6 @@ def converse(smi: NvidiaSmi, timeout_s: float) -> SmiAnswer:
     elif isinstance(answer, SmiFailure) and answer.complaint.repair is None and done.error is None:
         answer = _ask_plainly(smi, answer)
     return _with_whole_names(smi, answer) if isinstance(answer, Answered) else answer
-
-
-def find_nvidia_smi(environ: Mapping[str, str], root: Path) -> Path | None:
-    """Find nvidia-smi on PATH, else in the folders of WSL2 and Windows drivers."""
-    paths = [root / _WSL_PLACE]
-    if system := environ.get("SYSTEMROOT"):
-        paths.append(Path(system, "System32", "nvidia-smi.exe"))
-    if programs := environ.get("PROGRAMW6432") or environ.get("PROGRAMFILES"):
-        paths.append(Path(programs, "NVIDIA Corporation", "NVSMI", "nvidia-smi.exe"))
-    return find_executable("nvidia-smi", environ) or next(filter(is_executable, paths), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _NvidiaSmi:
-    program: Path
-    environ: Mapping[str, str]
-    deadline: float
-
-    def call(self, *arguments: str) -> process.Completed:
-        left = max(self.deadline - time.monotonic(), 0.01)
-        argv = [str(self.program), *arguments]
-        return process.run(argv, timeout_s=left, environ=self.environ, limit=_LARGEST)
-
-
-def _query(smi: NvidiaSmi, fields: tuple[str, ...]) -> process.Completed:
-    return smi.call(f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
 
 
 def parse_refusal(text: str, fields: tuple[str, ...]) -> tuple[str, ...]:
@@ -168,7 +134,7 @@ def _ask_plainly(smi: NvidiaSmi, failed: SmiFailure) -> Answered | SmiFailure:
     done = smi.call()
     if done.timed_out:
         return failed
-    answer = read_answer(done, smi_csv.FIELDS)
+    answer = read_answer(done, FIELDS)
     is_better = isinstance(answer, Answered) or answer.complaint.repair is not None
     return answer if is_better else failed
 

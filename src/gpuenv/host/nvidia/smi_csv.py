@@ -16,17 +16,13 @@ from gpuenv.host.nvidia.reading import (
     parse_uuid,
 )
 from gpuenv.host.nvidia.smi_messages import field_state
+from gpuenv.host.nvidia.smi_program import FIELDS
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.machine import DriverVersion
 
 SOURCE = "nvidia-smi --query-gpu"
 
-# Fields of every driver come first, as rows may be truncated.
-FIELDS = (
-    "index", "name", "driver_version", "uuid", "pci.bus_id", "pci.device_id", "memory.total",
-    "mig.mode.current", "compute_cap",
-)  # fmt: skip
 _MOST_GPUS = 256
 _TWO_COLUMNS = 2
 

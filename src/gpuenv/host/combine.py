@@ -1,0 +1,53 @@
+"""The parts of a machine, combined; every fact has its source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from gpuenv.host.executables import FileTree
+from gpuenv.host.merge import Facts, KnowledgeSource, join
+from gpuenv.host.nvidia.hardware import Hardware
+from gpuenv.host.nvidia.tegra import detect_tegra
+from gpuenv.host.nvidia.visible_devices import VARIABLE
+from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
+from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
+from gpuenv.host.software.pythons import detect_pythons
+from gpuenv.knowledge.jetson_boards import needs_own_wheels
+from gpuenv.model.machine import FoundManager, FoundPython, Machine, System
+
+Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
+
+
+def detect_software(environ: Mapping[str, str], root: Path) -> Software:
+    """Return the CUDA toolkit, the package managers and the Pythons of this machine."""
+    pythons = detect_pythons(environ, conda_prefixes(environ, root))
+    return detect_toolkit(environ, root), detect_managers(environ, root), pythons
+
+
+def machine_of(
+    described: tuple[System, Facts],
+    hardware: Hardware,
+    software: Callable[[], Software],
+    environ: Mapping[str, str],
+    knowledge: KnowledgeSource,
+    root: FileTree,
+) -> Machine:
+    """Combine the parts of a machine; `software` is called after the hardware has been joined."""
+    system, system_facts = described
+    on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
+    joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
+    (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
+    tegra = detect_tegra(root) if system.arch == "aarch64" else None
+    tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
+    toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
+    return Machine(
+        system=system,
+        driver=joined.driver,
+        gpus=joined.gpus,
+        toolkit=toolkit,
+        managers=managers,
+        pythons=pythons,
+        facts=(*system_facts, *joined.facts, *toolkit_facts),
+        problems=(*tegra_problems, *joined.problems, *toolkit_problems),
+    )
