@@ -25,9 +25,17 @@ def detect_machine(
     timeout_s: float = NVIDIA_SMI_LIMIT_S,
 ) -> Machine:
     """Describe this machine; `knowledge` is called if the driver does not report a capability or CUDA."""
-    software = BackgroundTask(lambda: _load_and_detect_software(environ, root))
     program = find_nvidia_smi(environ, root)
     smi = NvidiaSmiProgram(program, environ, timeout_s) if program else None
+
+    def detect_rest() -> Software:
+        from gpuenv.host.combine import detect_software  # noqa: PLC0415 - while nvidia-smi runs
+
+        if smi:
+            knowledge()  # which CUDA a driver supports: a query does not tell
+        return detect_software(environ, root)
+
+    software = BackgroundTask(detect_rest)
     if smi:  # it is slow, and runs in this thread, where Ctrl-C arrives
         smi.call(*query_arguments())
 
@@ -38,9 +46,3 @@ def detect_machine(
     system = detect_system(environ, root)
     hardware = find_hardware(smi, root, system[0], timeout_s)
     return machine_of(system, hardware, software.result, environ, knowledge, root)
-
-
-def _load_and_detect_software(environ: Mapping[str, str], root: Path) -> Software:
-    from gpuenv.host.combine import detect_software  # noqa: PLC0415 - while nvidia-smi runs
-
-    return detect_software(environ, root)
