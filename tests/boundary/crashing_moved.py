@@ -45,6 +45,7 @@ def make(environ: dict[str, str], name: str, kernels: Path) -> None:
         Record(environment.name, "2026-11-22T10:00:00+00:00", "uv", {"steps": [str(environment.path)]}),
     )
     note_external(environment)
+    environment.log(MOMENT).parent.mkdir(exist_ok=True)
     environment.log(MOMENT).touch()
     kernel = plan_kernel(
         EnteredEnvironment(name, environment.path, None), {"JUPYTER_DATA_DIR": str(kernels.parent)}, None

@@ -315,10 +315,9 @@ def _lines_as_they_come(replace: _Everywhere) -> None:
 @_variant
 def _hosts_as_they_are_called(replace: _Everywhere) -> None:
     """Any name of a host is taken."""
-    from gpuenv.fleet.render import ansible, slurm  # noqa: PLC0415
+    from gpuenv.fleet.render import ansible  # noqa: PLC0415
 
-    replace(ansible._checked, lambda host: host)
-    replace(slurm._checked, lambda host: host)
+    replace(ansible.checked_host, lambda host, _reserved=(): host)
 
 
 @_variant
