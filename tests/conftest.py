@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 
 _ANY_SPEED = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
 
-settings.register_profile("default", max_examples=20, derandomize=True, database=None, **_ANY_SPEED)
+settings.register_profile("default", max_examples=10, derandomize=True, database=None, **_ANY_SPEED)
 settings.register_profile("ci", max_examples=60, print_blob=True, **_ANY_SPEED)
 settings.load_profile("default")  # `--hypothesis-profile ci` loads the other one after this
 

@@ -84,6 +84,7 @@ def test_one_that_need_not_be_proven_is_left_alone_where_it_is(machine: ScriptMa
     assert machine.gpuenv() == ["create paper --no-verify --yes"]
 
 
+@pytest.mark.slow
 def test_one_that_took_the_place_of_the_scripts_is_not_touched_either(machine: ScriptMachine) -> None:
     machine.run(script())
     machine.made_by_hand("paper")
@@ -93,6 +94,7 @@ def test_one_that_took_the_place_of_the_scripts_is_not_touched_either(machine: S
     assert (machine.environments / "paper").exists()
 
 
+@pytest.mark.slow
 def test_one_that_was_begun_is_the_scripts(machine: ScriptMachine) -> None:
     """It was killed before it noted that it had made it anew."""
     machine.run(script())
@@ -268,6 +270,7 @@ def test_the_folder_one_stands_in_decides_nothing(machine: ScriptMachine) -> Non
     assert folders == {f"{machine.place}/scratch"}
 
 
+@pytest.mark.slow
 def test_a_gpuenv_whose_python_is_gone_is_installed_again(machine: ScriptMachine) -> None:
     """The system's Python was upgraded."""
     machine.run(script())
@@ -286,6 +289,7 @@ def test_variables_that_would_lead_python_and_gpuenv_elsewhere_are_taken_away(ma
     assert status == 0, err
 
 
+@pytest.mark.slow
 def test_a_python_that_lacks_ensurepip_does_with_a_pip_that_is_there(machine: ScriptMachine) -> None:
     """As Debian's does: uv, else its own pip, else a wheel of pip's."""
     machine.says("no-ensurepip")
@@ -378,6 +382,7 @@ def test_a_micromamba_whose_hash_nothing_can_check_is_not_run(machine: ScriptMac
     assert not (machine.fake / "micromamba").exists()
 
 
+@pytest.mark.slow
 def test_curl_is_not_led_from_https_to_http(machine: ScriptMachine) -> None:
     given = brings(machine)
     machine.program(
@@ -446,6 +451,7 @@ def test_of_two_at_once_the_second_is_told(machine: ScriptMachine) -> None:
         first.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_without_flock_a_dead_ones_lock_is_taken_over(machine: ScriptMachine) -> None:
     (machine.bin / "flock").unlink()
     machine.says("waits")
@@ -474,6 +480,7 @@ def test_a_signal_reaches_what_runs_and_the_next_run_goes_on(
     assert machine.run(script())[0] == 0
 
 
+@pytest.mark.slow
 def test_on_a_terminal_it_asks_before_it_puts_anything_on_the_path(machine: ScriptMachine) -> None:
     link = machine.home / ".local/bin/gpuenv"
 
@@ -525,6 +532,7 @@ def test_uninstall_leaves_all_as_it_was(machine: ScriptMachine) -> None:
     assert (status, err) == (0, f"there is nothing of this script in {machine.place}\n")
 
 
+@pytest.mark.slow
 def test_uninstall_does_without_a_gpuenv_that_runs(machine: ScriptMachine) -> None:
     machine.run(script(environment("paper"), environment("course")))
     for name, own in (("paper", True), ("course", False)):
@@ -537,6 +545,7 @@ def test_uninstall_does_without_a_gpuenv_that_runs(machine: ScriptMachine) -> No
     assert [path.name for path in record.parents[1].iterdir()] == ["course"]
 
 
+@pytest.mark.slow
 def test_uninstall_keeps_what_others_put_beside_it(machine: ScriptMachine) -> None:
     machine.run(script(), "--launcher")
     own = machine.home / ".local/share/gpuenv/envs/mine"
@@ -584,6 +593,7 @@ def test_a_folder_of_somebody_elses_is_not_taken(machine: ScriptMachine) -> None
     assert [path.name for path in location.iterdir()] == ["thesis"]
 
 
+@pytest.mark.slow
 def test_it_goes_where_it_is_told(machine: ScriptMachine) -> None:
     """Names with blanks and quotes, and a data directory that is remembered."""
     before = machine.files()

@@ -405,6 +405,7 @@ def test_what_a_killed_create_with_force_replaced_comes_back(
     assert remains(data) == []
 
 
+@pytest.mark.slow
 @posix
 def test_an_installer_ends_with_a_gpuenv_that_is_killed(
     environ: dict[str, str], program: Path, make: Make
@@ -444,6 +445,7 @@ def test_the_second_of_two_creates_is_told(
     assert generation(data / "envs" / "paper") == "new"
 
 
+@pytest.mark.slow
 @posix
 def test_a_directory_made_by_hand_after_a_kill_is_not_removed(
     environ: dict[str, str], program: Path, data: Path

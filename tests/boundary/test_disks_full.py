@@ -109,6 +109,7 @@ def test_a_full_disk_can_be_freed(root: Path, names: tuple[str, ...]) -> None:
     assert json.loads(done[-1]["out"])["data"]["size"] == 0
 
 
+@pytest.mark.slow
 @mounting
 @pytest.mark.parametrize(
     ("kind", "names"),
@@ -129,6 +130,7 @@ def test_what_only_looks_works_on_such_a_disk(root: Path, kind: str, names: tupl
     assert done[-1]["out"] == "ran\n"
 
 
+@pytest.mark.slow
 @mounting
 @pytest.mark.parametrize(
     ("left", "status", "words"),

@@ -48,6 +48,7 @@ def ask(installed: Path) -> tuple[list[list[str]], object]:
     return faults, shown
 
 
+@pytest.mark.slow
 def test_whole_files_have_no_faults(installed: Path) -> None:
     rows = json.loads((MATRICES / "libraries.json").read_text(encoding="utf-8"))["rows"]
     assert ask(installed) == ([], len(rows))

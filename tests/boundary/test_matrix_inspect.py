@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from running import Done, Program
 from serving import Site, serve
 from torch_wheels import wheel_bytes
 from wheel_shop import Manner, WheelShop
-
-import gpuenv
 
 NAME = "torch-2.15.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 WHEEL = wheel_bytes(
@@ -34,31 +31,28 @@ def shop(site: Site) -> WheelShop:
     return WheelShop(site)
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(home: Path, *arguments: str) -> Done:
     environ = {
         "GPUENV_DATA_DIR": str(home / "data"),
         "GPUENV_CACHE_DIR": str(home / "cache"),
         "HOME": str(home),
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": str(Path(gpuenv.__file__).parents[1]),
+        **({"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}),
     }
-    argv = [sys.executable, "-m", "gpuenv", "matrix", *arguments]
-    return subprocess.run(
-        argv, env=environ, capture_output=True, text=True, check=False, timeout=60, cwd=home
-    )
+    return Program(home, environ).run("matrix", *arguments, cwd=home)
 
 
-def document(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    return dict(json.loads(done.stdout))
+def document(done: Done) -> dict[str, Any]:
+    return dict(json.loads(done.out))
 
 
 def test_a_wheel_is_told_in_words_and_as_json(tmp_path: Path, shop: WheelShop) -> None:
     url = shop.offer(NAME, WHEEL)
     (tmp_path / NAME).write_bytes(WHEEL)
     words = run(tmp_path, "inspect", NAME)
-    assert (words.returncode, words.stderr) == (0, "")
+    assert (words.status, words.err) == (0, "")
     for text in ("torch 2.15.0 (cu132)", "cuDNN 9.26.0.51", "sm_75 sm_90", "Tesla T4", "580.65.06"):
-        assert text in words.stdout
+        assert text in words.out
     answer = document(run(tmp_path, "inspect", url, "--json"))["data"]
     assert (answer["cuda"], answer["architectures"], answer["evidence"]) == (
         "13.2",
@@ -101,13 +95,13 @@ def test_a_bad_wheel_is_one_clear_error_and_nothing_is_written(
 ) -> None:
     url = shop.offer(NAME, content, manner=manner)
     done = run(tmp_path, "inspect", url, "--json")
-    assert (done.returncode, document(done)["error"]["code"]) == (status, code)
+    assert (done.status, document(done)["error"]["code"]) == (status, code)
     outside = [path for path in tmp_path.rglob("*") if "cache" not in path.parts]
     assert outside == []
     if manner == "ranges":
         (tmp_path / NAME).write_bytes(content)
         again = run(tmp_path, "inspect", NAME, "--json")
-        assert (again.returncode, document(again)["error"]["code"]) == (status, code)
+        assert (again.status, document(again)["error"]["code"]) == (status, code)
 
 
 @pytest.mark.parametrize(
@@ -123,17 +117,17 @@ def test_a_bad_wheel_is_one_clear_error_and_nothing_is_written(
 )
 def test_what_is_no_wheel_is_one_clear_error(tmp_path: Path, place: str, status: int, code: str) -> None:
     done = run(tmp_path, "inspect", place, "--json")
-    assert (done.returncode, document(done)["error"]["code"]) == (status, code)
+    assert (done.status, document(done)["error"]["code"]) == (status, code)
     assert document(done)["error"]["fixes"]
 
 
 def test_a_refresh_tells_what_it_read(tmp_path: Path, shop: WheelShop) -> None:
     shop.offer("torch-3.0.0+cu132-cp312-cp312-manylinux_2_28_x86_64.whl", wheel_bytes(variant="cu132"))
     dry = run(tmp_path, "refresh", "--index", shop.index, "--only", "torch>=3", "--dry-run")
-    assert dry.stdout.startswith("torch 3.0.0+cu132 linux-64: torch-3.0.0+cu132-")
+    assert dry.out.startswith("torch 3.0.0+cu132 linux-64: torch-3.0.0+cu132-")
     done = run(tmp_path, "refresh", "--index", shop.index, "--only", "torch>=3")
-    assert (done.returncode, done.stdout) == (0, "torch 3.0.0+cu132 linux-64: cu132 sm_80 sm_90 compute_90\n")
-    assert "1 wheels read" in done.stderr
+    assert (done.status, done.out) == (0, "torch 3.0.0+cu132 linux-64: cu132 sm_80 sm_90 compute_90\n")
+    assert "1 wheels read" in done.err
     shown = document(run(tmp_path, "show", "torch", "--json"))["data"]["rows"]
     assert [row["evidence"] for row in shown if row["torch"] == "3.0.0"] == ["wheel"]
     again = document(run(tmp_path, "refresh", "--index", shop.index, "--only", "torch>=3", "--json"))
@@ -142,6 +136,6 @@ def test_a_refresh_tells_what_it_read(tmp_path: Path, shop: WheelShop) -> None:
 
 def test_a_refresh_without_an_index_ends_with_4(tmp_path: Path) -> None:
     done = run(tmp_path, "refresh", "--index", "http://127.0.0.1:1/simple", "--json")
-    assert (done.returncode, document(done)["error"]["code"]) == (4, "no-index")
+    assert (done.status, document(done)["error"]["code"]) == (4, "no-index")
     bad = run(tmp_path, "refresh", "--only", "torch>>1", "--json")
-    assert (bad.returncode, document(bad)["error"]["code"]) == (2, "bad-requirement")
+    assert (bad.status, document(bad)["error"]["code"]) == (2, "bad-requirement")

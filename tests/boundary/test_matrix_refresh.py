@@ -92,6 +92,7 @@ def rows_of(environ: Mapping[str, str], table: str = "torch") -> list[dict[str, 
     return list(json.loads(path.read_text())["rows"]) if path.exists() else []
 
 
+@pytest.mark.slow
 def test_an_unknown_release_is_read_paired_and_known_from_then_on(
     shop: WheelShop, environ: dict[str, str]
 ) -> None:

@@ -101,6 +101,7 @@ def test_json_is_had_for_the_asking_where_the_mirror_has_it(network: Network) ->
     assert kind(f"{network.nju.url}/pytorch/whl/cu126/torch/") == "text/html"
 
 
+@pytest.mark.slow
 def test_a_file_is_had_in_parts_and_by_way_of_the_storage_behind_a_mirror(network: Network) -> None:
     path = "/pytorch-wheels/cu126/torch-2.14.1%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl"
     status, url, headers, body = ask(network.sjtu.url + path, Range="bytes=10-19")

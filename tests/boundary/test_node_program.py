@@ -124,6 +124,7 @@ def test_it_runs_by_itself_where_it_may_be_executed(node: Node) -> None:
     assert json.loads(done.stdout)["ok"] is True
 
 
+@pytest.mark.slow
 def test_a_bad_call_prints_its_usage_and_no_answer(node: Node) -> None:
     for arguments in ((), ("burn",), ("detect", "twice")):
         done = subprocess.run([sys.executable, "-I", node.app, *arguments], env=node.environ,
@@ -145,6 +146,7 @@ def test_what_a_machine_tells_is_read_as_that_machine(node: Node) -> None:
     assert [manager.name for manager in machine.managers] == ["uv", "pip"]
 
 
+@pytest.mark.slow
 def test_only_pythons_that_can_make_environments_are_told_and_the_others_said(tmp_path: Path) -> None:
     """Without uv a Python has to bring pip along: Debian's does not, before python3-venv is installed."""
     node = Node(tmp_path / "node")
@@ -233,6 +235,7 @@ def test_what_is_as_planned_is_left_alone_and_what_is_damaged_made_anew(node: No
     assert state(node.run("create", request)) == ("unchanged", False)
 
 
+@pytest.mark.slow
 def test_another_plan_needs_force(node: Node, wheels: Path) -> None:
     node.run("create", wanted(wheels, "tinydep==1.0"))
     newer = wanted(wheels, "tinydep==2.0")
@@ -258,6 +261,7 @@ def test_an_environment_of_others_needs_force_and_a_folder_is_never_touched(node
     assert not (others / "thesis.tex").exists()
 
 
+@pytest.mark.slow
 def test_without_a_folder_of_its_own_it_lies_where_gpuenv_looks(
     node: Node, wheels: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +284,7 @@ def test_check_changes_nothing(node: Node, wheels: Path) -> None:
     assert not node.data.exists()
 
 
+@pytest.mark.slow
 def test_a_path_is_a_place_as_well(node: Node, wheels: Path, tmp_path: Path) -> None:
     request = {**wanted(wheels, "tinydep==1.0"), "target": str(tmp_path / "work" / "env")}
     assert node.run("create", request)["environment"] == str(tmp_path / "work" / "env")
@@ -328,6 +333,7 @@ def test_more_bytes_than_free_is_told_before_anything_is_made(faked: tuple[Node,
     assert remains(node.data) == []
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_on_the_way_leaves_nothing(faked: tuple[Node, Path]) -> None:
     """As the installer tells it, and as the system refuses a write of the program's own."""
     node, uv = faked
@@ -417,6 +423,7 @@ def wait_for_hang(uv: Path) -> int:
     return int(file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_of_two_at_once_the_second_waits_and_finds_it_made(faked: tuple[Node, Path]) -> None:
     node, uv = faked
     behave(uv, install="hang")
@@ -431,6 +438,7 @@ def test_of_two_at_once_the_second_waits_and_finds_it_made(faked: tuple[Node, Pa
     assert len(calls(uv)) == 2
 
 
+@pytest.mark.slow
 def test_one_that_may_not_wait_says_who_is_at_work(faked: tuple[Node, Path]) -> None:
     node, uv = faked
     behave(uv, install="hang")
@@ -533,6 +541,7 @@ def test_wherever_it_is_killed_the_old_one_or_nothing_or_the_new_one_is_there(
     assert len(values) > 15
 
 
+@pytest.mark.slow
 def test_the_orphan_of_a_killed_program_is_waited_for(faked: tuple[Node, Path]) -> None:
     node, uv = faked
     behave(uv, install="hang")
@@ -559,6 +568,7 @@ def test_what_gpuenv_left_half_made_is_undone(faked: tuple[Node, Path]) -> None:
     assert remains(node.data) == []
 
 
+@pytest.mark.slow
 def test_a_journal_that_cannot_be_read_stops_everything(faked: tuple[Node, Path]) -> None:
     node, uv = faked
     environment = find_place("paper", node.environ)
@@ -585,6 +595,7 @@ def test_the_journal_is_gpuenvs(faked: tuple[Node, Path]) -> None:
 # verify
 
 
+@pytest.mark.slow
 def test_the_tests_run_in_the_environment_with_its_own_python(node: Node, tmp_path: Path) -> None:
     tiny_torch(tmp_path / "wheels", "2.14.1+cpu")
     node.run("create", wanted(tmp_path / "wheels", "torch"))
@@ -595,6 +606,7 @@ def test_the_tests_run_in_the_environment_with_its_own_python(node: Node, tmp_pa
     assert [path.name for path in node.folder.glob("gpuenv-verify-*")] == []
 
 
+@pytest.mark.slow
 def test_a_crash_and_a_hang_are_told(node: Node, tmp_path: Path) -> None:
     tiny_wheel(tmp_path / "wheels", "torch", "1.0",
                files={"torch/__init__.py": "import os, time\nprint('before')\n"

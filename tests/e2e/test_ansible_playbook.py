@@ -154,6 +154,7 @@ def test_machines_without_a_plan_are_told_and_the_others_get_their_playbook(
     assert "old" not in text
 
 
+@pytest.mark.slow
 def test_the_pythons_of_the_machines_are_the_only_ones(maker: Program, tmp_path: Path) -> None:
     """Nothing is brought there: what has only an old Python gets the torch that it can have."""
     old = replace(
@@ -189,6 +190,7 @@ def _refused(tmp_path: Path) -> Iterator[tuple[tuple[str | Path, ...], str]]:
     yield ("--gpu", "Tesla P100", "--platform", "win-64", "-o", tmp_path / "out"), "Windows"
 
 
+@pytest.mark.slow
 def test_what_can_not_be_written_is_refused_before_anything_is(maker: Program, tmp_path: Path) -> None:
     for words, said in _refused(tmp_path):
         done = plan(maker, *words)

@@ -130,6 +130,7 @@ def test_what_a_command_fails_with_is_raised(
     assert raised["message"]
 
 
+@pytest.mark.slow
 def test_an_error_shows_no_password(program: Program) -> None:
     mirror = "http://user:secret@127.0.0.1:1/simple"
     raised = call(program, "plan", "torch", mirror=[mirror], cuda="cpu")
@@ -152,6 +153,7 @@ def test_an_environment_is_made_proven_and_diagnosed(program: Program, mirrors: 
     assert diagnosis == told.envelope["data"]
 
 
+@pytest.mark.slow
 def test_a_message_is_explained(program: Program, tmp_path: Path) -> None:
     message = "torch.cuda.OutOfMemoryError: CUDA out of memory."
     matches = call(program, "explain", message)["data"]["matches"]

@@ -63,6 +63,7 @@ def test_the_script_runs_create_with_the_options_given(program: Program) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_where_a_requirements_file_says_files_come_from_is_told(program: Program) -> None:
     (program.root / "work" / "r.txt").write_text("-i https://example.com/simple\nnumpy<2\n", encoding="utf-8")
     done = program.run("bootstrap", "-r", "r.txt", "--offline", "--json")
@@ -131,6 +132,7 @@ def test_what_an_index_has_of_its_own_is_locked_from_there(program: Program, nee
     assert f"linux-64) echo {RUNNING} ;;" in done.out or f"echo '{RUNNING}" in done.out
 
 
+@pytest.mark.slow
 def test_an_index_that_lacks_what_gpuenv_needs_is_refused(program: Program, server: IndexServer) -> None:
     """It would fail on each machine: nothing is written."""
     file = program.root / "work" / "boot.sh"
@@ -141,6 +143,7 @@ def test_an_index_that_lacks_what_gpuenv_needs_is_refused(program: Program, serv
     assert not file.exists()
 
 
+@pytest.mark.slow
 def test_an_index_that_can_not_be_read_is_no_index(program: Program) -> None:
     for words in ((), ("--mirror", "http://127.0.0.1:1/simple")):
         done = program.run("bootstrap", *words, "--json")
@@ -149,6 +152,7 @@ def test_an_index_that_can_not_be_read_is_no_index(program: Program) -> None:
     assert program.run("bootstrap", "--mirror", "http://127.0.0.1:1/simple", "--offline").status == 0
 
 
+@pytest.mark.slow
 def test_a_gpuenv_that_is_not_this_one_is_not_taken_from_anywhere(program: Program, tmp_path: Path) -> None:
     done = program.run("bootstrap", "--gpuenv", "99", "--offline", "--json")
     assert (done.status, done.error["code"]) == (2, "another-gpuenv")
@@ -167,6 +171,7 @@ def test_a_gpuenv_that_is_not_this_one_is_not_taken_from_anywhere(program: Progr
     assert carried(named.out) == wheel.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_newest_micromamba_that_tar_unpacks_is_in_the_script(program: Program, needs: str) -> None:
     def package(version: str, subdir: str = "linux-64", ending: str = ".tar.bz2") -> CondaPackage:
         return CondaPackage("micromamba", version, "0", subdir=subdir, ending=ending)
@@ -362,6 +367,7 @@ def test_what_an_interrupted_create_left_of_a_lab_is_verified(program: Program, 
     assert "`paper` already exists\n" in again.err
 
 
+@pytest.mark.slow
 def test_what_is_typed_goes_before_what_the_lab_says(program: Program, lab: Path) -> None:
     planned = create(program, lab, "exact", f"torch=={TORCH}", "--dry-run", "--json")
     assert planned.status == 0, planned.out
@@ -370,6 +376,7 @@ def test_what_is_typed_goes_before_what_the_lab_says(program: Program, lab: Path
     assert (refused.status, refused.error["code"]) != (0, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code"),
     [(("papr",), "unknown-environment"), ((), "usage"), (("paper", "--from-lock", "x"), "usage")],

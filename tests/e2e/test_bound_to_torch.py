@@ -59,6 +59,7 @@ def test_every_format_names_the_wheel_by_its_address_and_hash(
     assert "torch-scatter==" not in done.out
 
 
+@pytest.mark.slow
 def test_pages_are_read_newest_torch_first_and_no_further_than_needed(
     user: Program, shop: Shop, mirrors: tuple[str, ...]
 ) -> None:
@@ -67,6 +68,7 @@ def test_pages_are_read_newest_torch_first_and_no_further_than_needed(
     assert list(dict.fromkeys(read)) == ["torch-2.14.0", "torch-2.13.0", "torch-2.12.0"]
 
 
+@pytest.mark.slow
 def test_a_host_that_refuses_what_it_lacks_says_no_more_than_that(
     user: Program, shop: Shop, mirrors: tuple[str, ...]
 ) -> None:
@@ -87,6 +89,7 @@ def test_a_host_that_is_down_is_asked_once_and_named(
     assert not any("torch-2.13.0" in path for path in shop.asked)
 
 
+@pytest.mark.slow
 def test_pages_that_were_read_serve_offline(user: Program, shop: Shop, mirrors: tuple[str, ...]) -> None:
     name = f"torch_scatter-2.1.2+pt212cu126-{PYTHON}-{PYTHON}-linux_x86_64.whl"
     shop.pages["https://data.pyg.org/whl/torch-2.12.0+cu126.html"] = (name,)
@@ -98,6 +101,7 @@ def test_pages_that_were_read_serve_offline(user: Program, shop: Shop, mirrors: 
     assert shop.asked == []
 
 
+@pytest.mark.slow
 def test_no_page_is_read_where_no_such_project_is_asked_for(
     user: Program, shop: Shop, mirrors: tuple[str, ...]
 ) -> None:
@@ -105,6 +109,7 @@ def test_no_page_is_read_where_no_such_project_is_asked_for(
     assert shop.asked == []
 
 
+@pytest.mark.slow
 def test_a_wheelhouse_of_the_user_s_counts(user: Program, shop: Shop, mirrors: tuple[str, ...]) -> None:
     page = "https://github.com/others/wheels/releases/expanded_assets/v1"
     names = ("flash_attn-2.8.3+cu126torch2.12-cp312-cp312-linux_x86_64.whl",)
@@ -128,6 +133,7 @@ def test_an_environment_is_made_with_the_wheel(
     assert (installed / "direct_url.json").is_file()
 
 
+@pytest.mark.slow
 def test_a_wheel_made_for_the_torch_that_is_there_is_installed_later(
     user: Program, shop: Shop, server: IndexServer, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -150,6 +156,7 @@ def test_a_wheel_made_for_the_torch_that_is_there_is_installed_later(
     assert none.status == 3, none.out
 
 
+@pytest.mark.slow
 def test_a_dead_host_does_not_hang_a_plan(user: Program, mirrors: tuple[str, ...]) -> None:
     overlay = user.root / "data" / "matrices" / "ecosystem.json"
     rows = json.loads(overlay.read_text(encoding="utf-8"))

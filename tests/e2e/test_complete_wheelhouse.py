@@ -54,6 +54,7 @@ def check_made(program: Program, wheelhouse: Path, manager: str, *words: str) ->
     assert value == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "1.0"}
 
 
+@pytest.mark.slow
 @BOTH
 def test_offline_nothing_is_asked(
     program: Program, server: IndexServer, wheelhouse: Path, manager: str

@@ -157,6 +157,7 @@ def test_only_the_devices_that_are_named_count(shared: Program, mirrors: tuple[s
     assert shared.run("plan", "--json", "--device", "1", *machine, *mirrors).torch == "2.15.0+cu130"
 
 
+@pytest.mark.slow
 def test_detect_on_one_machine_is_planned_for_on_another(
     tmp_path: Path, program: Program, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -188,6 +189,7 @@ def test_one_plan_works_on_several_machines(
     assert len(done.data["machines"]) == 2
 
 
+@pytest.mark.slow
 def test_machines_share_a_python_whatever_its_patch_release(
     tmp_path: Path, program: Program, shared: Program, mirrors: tuple[str, ...]
 ) -> None:

@@ -111,6 +111,7 @@ def test_the_wheel_carries_its_sbom(wheel: Path) -> None:
     assert content == json.loads((ROOT / "sbom" / "gpuenv.cdx.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_the_sdist_has_all_that_is_committed(unpacked: Path) -> None:
     """What is needed to run the tests included: they look at the tools, the docs and the workflows."""
     git = shutil.which("git")

@@ -57,12 +57,14 @@ def test_the_whole_set_is_named_with_hashes(
     assert all(line.startswith("ARG PIP_") for line in named)
 
 
+@pytest.mark.slow
 def test_plan_has_it_as_a_format(program: Program, mirrors: tuple[str, ...]) -> None:
     item = dockerfile(program, mirrors, *GPUS).out
     other = program.run("plan", *WANTED, *mirrors, *GPUS, "--format", "dockerfile").out
     assert other.replace("gpuenv plan --format dockerfile", "gpuenv dockerfile") == item
 
 
+@pytest.mark.slow
 def test_what_lies_beside_is_written_once(program: Program, mirrors: tuple[str, ...]) -> None:
     folder = program.root / "work"
     done = dockerfile(program, mirrors, *GPUS, "-o", "Dockerfile.gpu")
@@ -85,12 +87,14 @@ def test_a_dockerfile_that_somebody_wrote_is_kept(program: Program, mirrors: tup
     assert path.read_text(encoding="utf-8") == "FROM scratch\n"
 
 
+@pytest.mark.slow
 def test_the_json_is_that_of_a_plan_with_the_text(program: Program, mirrors: tuple[str, ...]) -> None:
     data = dockerfile(program, mirrors, *GPUS, "--json").data
     assert data["dockerfile"].startswith("# torch 2.14.1+cu126")
     assert [item["name"] for item in data["packages"]] == ["torch", "mylib", "tinydep"]
 
 
+@pytest.mark.slow
 def test_what_this_machine_runs_does_not_count(program: Program, mirrors: tuple[str, ...]) -> None:
     """Its glibc, its Pythons and its wheelhouses are not in the image; its GPU and its driver are."""
     fake_nvidia_smi(program.bin, "535.104.05", FakeGpu("NVIDIA A10", "8.6"))
@@ -129,6 +133,7 @@ def test_what_makes_no_image_is_refused(
     assert not (program.root / "work" / "Dockerfile").exists()
 
 
+@pytest.mark.slow
 def test_a_wheelhouse_of_this_machine_is_refused(program: Program, mirrors: tuple[str, ...]) -> None:
     here = program.root / "wheels"
     tiny_wheel(here, "mylib", "9.0")
@@ -136,6 +141,7 @@ def test_a_wheelhouse_of_this_machine_is_refused(program: Program, mirrors: tupl
     assert (done.status, "is on this machine only" in done.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_what_compiles_starts_from_nvidias_image(program: Program, mirrors: tuple[str, ...]) -> None:
     wanted = ("torch==2.14.1", "--cuda", "12.6", *GPUS, *mirrors)
     text = program.run("dockerfile", *wanted, "--base", "cuda-devel").out

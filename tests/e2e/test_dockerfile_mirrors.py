@@ -45,6 +45,7 @@ def test_each_mirror_has_the_same_set(user: Program) -> None:
     assert all(lines == official for lines in mirrored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirrors", LAYOUTS, ids=" ".join)
 def test_pip_finds_every_file_where_it_is_told_to_look(
     user: Program, network: Network, mirrors: tuple[str, ...], tmp_path: Path

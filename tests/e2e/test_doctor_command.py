@@ -180,6 +180,7 @@ def test_a_cpu_build_becomes_the_cuda_build_of_the_same_torch(lab: Lab, installe
     assert not list(lab.path.glob(".gpuenv-repair*"))
 
 
+@pytest.mark.slow
 def test_a_repair_that_does_not_help_is_undone_byte_for_byte(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu", "torchvision==0.29.1+cpu")
     before = lab.files()
@@ -192,6 +193,7 @@ def test_a_repair_that_does_not_help_is_undone_byte_for_byte(lab: Lab) -> None:
     assert lab.files() == before
 
 
+@pytest.mark.slow
 def test_an_installer_that_fails_leaves_what_was_there(lab: Lab) -> None:
     lab.install("torch==2.13.0+cpu")
     before = lab.files()
@@ -202,6 +204,7 @@ def test_an_installer_that_fails_leaves_what_was_there(lab: Lab) -> None:
     assert not list(lab.path.glob(".gpuenv-repair*"))
 
 
+@pytest.mark.slow
 def test_an_installer_that_refuses_is_told(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     lab.program = lab.program.with_(UV_OFFLINE="1")
@@ -229,6 +232,7 @@ def test_damaged_files_are_installed_anew(lab: Lab) -> None:
     assert (site / "torch" / "version.py").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("installer", INSTALLERS)
 def test_a_torch_over_another_becomes_one_torch(lab: Lab, installer: str) -> None:
     lab.install("torch==2.14.1+cu126", installer=installer)
@@ -246,6 +250,7 @@ def test_a_torch_over_another_becomes_one_torch(lab: Lab, installer: str) -> Non
     assert lab.doctor().status == 0
 
 
+@pytest.mark.slow
 def test_an_environment_whose_python_is_gone_is_told_by_its_path_and_as_the_active_one(lab: Lab) -> None:
     python = lab.install("torch==2.14.1+cu126").path / "bin" / "python"
     python.unlink()
@@ -275,6 +280,7 @@ def test_what_packages_can_not_repair_is_not_planned(lab: Lab) -> None:
     assert done.error["code"] == "not-repairable"
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_repair_left_is_undone_by_the_next(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     before = lab.files()
@@ -301,6 +307,7 @@ def test_findings_of_another_kind_are_refused(program: Program, text: str) -> No
     assert program.run("doctor", "--findings", "read.json").status == 2
 
 
+@pytest.mark.slow
 def test_the_python_can_be_named(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     done = lab.program.run("doctor", "--python", lab.path / "bin" / "python", "--json", "--no-verify")
@@ -308,6 +315,7 @@ def test_the_python_can_be_named(lab: Lab) -> None:
     assert lab.program.run("doctor", lab.path, "--python", os.devnull).status == 2
 
 
+@pytest.mark.slow
 def test_an_environment_without_torch_is_told_so(lab: Lab) -> None:
     lab.install("tinydep")
     document = lab.doctor("--json").envelope

@@ -143,6 +143,7 @@ def test_an_index_that_hangs_costs_seconds(
     assert done.torch == "2.10.0"
 
 
+@pytest.mark.slow
 def test_a_slow_index_is_waited_for(program: Program, server: IndexServer, mirrors: tuple[str, ...]) -> None:
     with server.failing("slow", "/whl/torch"):
         assert plan(program, *mirrors).torch == EXPECTED
@@ -175,6 +176,7 @@ def test_a_wheelhouse_is_no_index_that_could_be_read(
     assert told in json.dumps(done.error["because"][2:])
 
 
+@pytest.mark.slow
 def test_a_plan_survives_indexes_that_went_down_if_it_is_made_offline(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -210,6 +212,7 @@ def test_passwords_in_addresses_are_never_shown(program: Program, server: IndexS
             assert "s3cret" not in done.out
 
 
+@pytest.mark.slow
 def test_configuration_that_can_not_be_read_is_a_warning(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -220,6 +223,7 @@ def test_configuration_that_can_not_be_read_is_a_warning(
     assert any(str(file) in warning["message"] for warning in done.envelope["warnings"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["a file", "garbage", "read-only"])
 def test_a_cache_that_can_not_be_used_is_done_without(
     program: Program, server: IndexServer, mirrors: tuple[str, ...], damage: str

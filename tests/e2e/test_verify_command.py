@@ -28,6 +28,7 @@ def made(program: Program, name: str, mirrors: tuple[str, ...], *more: str) -> P
     return Path(done.data["environment"]["path"])
 
 
+@pytest.mark.slow
 def test_a_cpu_build_on_a_machine_with_a_gpu_is_proven_only_where_it_was_requested(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:

@@ -96,6 +96,7 @@ def configure(program: Program, manager: str, **settings: str) -> Program:
     return program
 
 
+@pytest.mark.slow
 @BOTH
 def test_an_extra_index_puts_no_torch_of_its_own_in(
     program: Program, server: IndexServer, strange_index: IndexServer, manager: str
@@ -110,6 +111,7 @@ def test_an_extra_index_puts_no_torch_of_its_own_in(
     assert installed(program.environments / "trial")["labtool"] == "1.0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv"])
 def test_a_folder_has_no_other_file_than_the_one_that_is_known(
     program: Program, tmp_path: Path, manager: str
@@ -138,6 +140,7 @@ def test_a_variable_does_not_bring_another_torch(program: Program, server: Index
     check_genuine(program)
 
 
+@pytest.mark.slow
 def test_a_file_that_was_changed_in_the_cache_of_uv_is_not_kept(
     program: Program, server: IndexServer, tmp_path: Path
 ) -> None:
@@ -212,6 +215,7 @@ def test_what_an_installer_put_in_besides_is_not_kept(
     check_nothing_kept(program, done)
 
 
+@pytest.mark.slow
 def test_metadata_that_an_installer_changed_is_not_kept(program: Program, server: IndexServer) -> None:
     metadata = "torch-2.14.1+cpu.dist-info/METADATA"
     done = create_with_a_liar(program, server, metadata, 'echo "Requires-Dist: evil" >> "$file"')

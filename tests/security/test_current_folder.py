@@ -78,6 +78,7 @@ def test_a_plan_is_the_same_beside_a_strangers_settings_of_uv(
     held_off(packages(done) == packages(expected), done.out)
 
 
+@pytest.mark.slow
 @attack(
     "leaves a uv.toml above the folder that one works in",
     "other packages, from other indexes",
@@ -93,6 +94,7 @@ def test_settings_of_uv_in_a_folder_above_count_as_little(
     assert ("tinydep", "1.0") in packages(done)
 
 
+@pytest.mark.slow
 def test_what_is_ignored_is_named_with_the_way_to_use_it(
     program: Program, checkout: Path, stranger: Stranger, asked: tuple[str, ...]
 ) -> None:
@@ -108,6 +110,7 @@ def test_what_is_ignored_is_named_with_the_way_to_use_it(
     assert "folder-configuration-ignored" not in [other["code"] for other in others]
 
 
+@pytest.mark.slow
 @attack("has variables of a checkout send uv into it", "overrides of their own", without="uv-looks-around")
 @pytest.mark.parametrize("variable", ["UV_PROJECT", "UV_WORKING_DIR", "UV_WORKING_DIRECTORY"])
 def test_variables_that_send_uv_to_another_folder_count_as_little(
@@ -118,6 +121,7 @@ def test_variables_that_send_uv_to_another_folder_count_as_little(
     held_off(("tinydep", "1.0") in packages(done), done.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv", pytest.param("pip", marks=PIP)])
 def test_create_installs_into_the_environment_whatever_the_folder_says(
     program: Program, checkout: Path, stranger: Stranger, asked: tuple[str, ...], manager: str
@@ -154,6 +158,7 @@ def test_nothing_that_lies_in_the_folder_is_imported(
     assert done.status == 0, (done.out, done.err)
 
 
+@pytest.mark.slow
 @attack(
     "leaves programs in a checkout, and PATH has relative entries",
     "their programs run",
@@ -250,6 +255,7 @@ def user_settings(program: Program, text: str) -> None:
     file.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_users_own_settings_of_uv_count(program: Program, asked: tuple[str, ...]) -> None:
     user_settings(program, 'constraint-dependencies = ["tinydep<1"]\n')
     assert ("tinydep", "0.9") in packages(program.run("plan", *asked, "--json"))
@@ -265,6 +271,7 @@ def test_the_users_settings_count_before_the_systems_and_both_count(
     assert ("tinydep", "0.9") in packages(program.run("plan", *asked, "--json"))
 
 
+@pytest.mark.slow
 def test_relative_paths_of_variables_are_relative_to_where_one_stands(
     program: Program, checkout: Path, asked: tuple[str, ...]
 ) -> None:
@@ -281,6 +288,7 @@ def test_a_named_configuration_counts_though_it_lies_in_the_folder(
     assert ("tinydep", "0.9") in packages(done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv", pytest.param("pip", marks=PIP)])
 def test_relative_wheelhouses_are_relative_to_where_one_stands(
     program: Program, checkout: Path, server: IndexServer, manager: str

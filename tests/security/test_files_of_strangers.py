@@ -57,6 +57,7 @@ def test_no_variable_of_the_user_goes_to_an_address(
     assert "${" in "".join(answers)
 
 
+@pytest.mark.slow
 @attack(
     "has `${NAME}` in an address that a wheel's metadata names",
     "the variables of whoever plans it, in a request",
@@ -85,6 +86,7 @@ def test_uv_is_given_no_password_beside_a_wheel_of_a_stranger(url: str) -> None:
     assert not may_tell_secrets(Sources(public, (), ()), {"HOME": "/home/ada", "API_TOKEN": "hunter2"})
 
 
+@pytest.mark.slow
 @attack("names an index in requirements.txt", "packages planned from it", without="lines-of-places-count")
 @pytest.mark.parametrize(
     "line", ["--index-url {url}", "-i {url}", "--extra-index-url={url}", "-f {url}/x.html"]
@@ -123,6 +125,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.slow
 @attack("leaves a link where a file is written", "a file of the user's lost", without="writes-through-links")
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_nothing_is_written_over_through_a_link(
@@ -146,6 +149,7 @@ def test_nothing_is_made_through_a_link(program: Program, checkout: Path, server
     assert f"{victim}, which was not created by gpuenv" in done.err
 
 
+@pytest.mark.slow
 def test_ones_own_links_are_written_through(program: Program, checkout: Path, server: IndexServer) -> None:
     """To a file beside the link, and to one that gpuenv made elsewhere."""
     words = ("plan", "torch==2.14.1", *torch_of(server)[:-1], "--format", "requirements.txt", "-o")

@@ -91,6 +91,7 @@ def test_a_plan_takes_the_labs_package_and_not_a_strangers(
     assert public.pypi in message
 
 
+@pytest.mark.slow
 def test_what_an_extra_index_alone_has_is_no_reason_to_warn(
     program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_what_an_extra_index_alone_has_is_no_reason_to_warn(
     assert not told(done, "index-shadowed")
 
 
+@pytest.mark.slow
 @BOTH
 def test_an_old_package_on_a_copy_of_the_pytorch_index_hides_none(
     program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path, manager: str
@@ -124,6 +126,7 @@ def test_an_extra_index_that_lists_torch_is_named_and_does_not_give_it(
     )
 
 
+@pytest.mark.slow
 def test_the_users_own_index_strategy_counts_and_is_told(
     program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
 ) -> None:
@@ -135,6 +138,7 @@ def test_the_users_own_index_strategy_counts_and_is_told(
     assert "uv.toml" in message
 
 
+@pytest.mark.slow
 @attack(
     "publishes a package of a lab's own name, and waits until the lab's index is down",
     "theirs installed for the lab's",
@@ -161,6 +165,7 @@ def test_a_private_index_that_is_down_does_not_keep_torch_back(
     decide(configured(program, "pip", server, extra.pypi), server, manager="pip")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [
@@ -216,6 +221,7 @@ def test_create_installs_the_labs_package_and_not_a_strangers(
     assert "EVIL" not in module.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_pasted_commands_of_uv_take_torch_from_its_address_whatever_is_configured_there(
     program: Program, server: IndexServer, extra: IndexServer, tmp_path: Path
 ) -> None:

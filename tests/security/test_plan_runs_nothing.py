@@ -105,6 +105,7 @@ def test_what_a_requirements_file_names_by_address_is_not_built(
     assert "not-resolved" in shown
 
 
+@pytest.mark.slow
 @attack(
     "names an archive in environment.yml",
     "their build back end run by `plan -f`",
@@ -119,6 +120,7 @@ def test_what_an_environment_yml_names_by_address_is_not_built(
     assert "not-resolved" in codes(program, "-f", "environment.yml", *mirrors, marker=marker)
 
 
+@pytest.mark.slow
 def test_what_a_left_project_names_by_address_is_not_built(
     program: Program, checkout: Path, server: IndexServer, archive: Path, marker: Path
 ) -> None:
@@ -130,6 +132,7 @@ def test_what_a_left_project_names_by_address_is_not_built(
     assert not marker.exists()
 
 
+@pytest.mark.slow
 @attack(
     "names a wheel whose metadata names an archive",
     "their build back end run by `plan`",
@@ -189,6 +192,7 @@ def publish_sdist(server: IndexServer, folder: Path, marker: Path) -> None:
     server.publish(path, "pypi")
 
 
+@pytest.mark.slow
 def test_a_project_of_a_trusted_index_may_be_built_for_its_metadata_and_that_is_told(
     program: Program, asked: tuple[str, ...], server: IndexServer, marker: Path
 ) -> None:
@@ -214,6 +218,7 @@ def test_only_binary_builds_nothing(
     assert not marker.exists()
 
 
+@pytest.mark.slow
 def test_a_lock_never_leaves_out_what_was_not_resolved(
     program: Program, asked: tuple[str, ...], archive: Path, marker: Path
 ) -> None:

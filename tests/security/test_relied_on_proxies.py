@@ -81,6 +81,7 @@ def test_a_proxy_is_used_for_pages_and_by_the_resolver(
     shows_nothing(program, done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv", "pip"])
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy"])
 def test_a_proxy_tunnels_to_servers_with_a_certificate(

@@ -217,6 +217,7 @@ def test_a_keyring_is_asked_for_the_password_of_an_index(
     assert PASSWORD not in done.out + done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv", "pip"])
 @pytest.mark.parametrize("named", [True, False], ids=["ada@", ""])
 def test_a_keyring_is_asked_for_what_gpuenv_reads_itself(
@@ -239,6 +240,7 @@ def test_a_keyring_is_asked_for_what_gpuenv_reads_itself(
             assert not path.is_file() or PASSWORD.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_keyring_is_asked_only_where_the_configuration_says_so(
     program: Program, guarded: IndexServer
 ) -> None:
@@ -250,6 +252,7 @@ def test_a_keyring_is_asked_only_where_the_configuration_says_so(
     assert not (program.root / "keyring.log").exists()
 
 
+@pytest.mark.slow
 def test_variables_of_an_index_count_for_what_gpuenv_reads_itself(
     program: Program, guarded: IndexServer
 ) -> None:

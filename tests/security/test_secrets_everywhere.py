@@ -95,15 +95,15 @@ def places(index: IndexServer, program: Program) -> Program:
     )
 
 
-def commands(index: IndexServer) -> Iterator[list[str]]:
-    """Yield what is run: each command that could tell an address, each format that is shared."""
+def commands(index: IndexServer, formats: tuple[str, ...]) -> Iterator[list[str]]:
+    """Yield what is run: each command that could tell an address, each of the formats."""
     python = f"{sys.version_info[0]}.{sys.version_info[1]}"
     mirrors = ["--mirror", with_login(index.pytorch), "--mirror", with_login(index.pypi)]
     links = ["--find-links", with_login(f"{index.pypi}/mylib/")]
     requested = ["torch==2.14.1", "mylib", "--cuda", "cpu", "--python", python, *mirrors, *links]
     dead = ["torch", "--cuda", "cpu", "--mirror", f"{DEAD}/simple?token={CANARY}"]
     yield ["create", "paper", *requested, "--yes", "--no-verify", "-v", "--json"]
-    for name in FORMATS:
+    for name in formats:
         yield ["plan", *requested, "--format", name, "-v"]
         yield ["plan", *requested, "--format", name, "-o", f"out-{name}"]
     yield ["plan", "-r", "requirements.txt", "--cuda", "cpu", *mirrors, "--json", "-v"]
@@ -142,12 +142,12 @@ def commands(index: IndexServer) -> Iterator[list[str]]:
     yield ["remove", "copy", "--yes", "-v"]
 
 
-@pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swept]:
+@pytest.fixture(scope="module", params=(FORMATS[::6], FORMATS), ids=("some", "all"))
+def swept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swept]:
     folder = tmp_path_factory.mktemp("sweep")
     with serve_guarded(folder) as index:
         program = places(index, make_program(folder / "user"))
-        given: list[list[str]] = list(commands(index))
+        given: list[list[str]] = list(commands(index, request.param))
         done = subprocess.run(
             [sys.executable, "-c", DRIVER],
             input=json.dumps(given), env=program.environ, cwd=program.root / "work",

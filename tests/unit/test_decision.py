@@ -55,7 +55,7 @@ QUESTIONS = st.builds(
     st.sampled_from([None, None, "11.8", "12.6", "cpu"]),
     published=st.sampled_from([Published(), Published(pytorch="down"), Published(pypi="absent")]),
 )
-SLOW = examples(8, 60)
+SLOW = examples(4, 60)
 
 
 # properties

@@ -43,7 +43,7 @@ def judge(findings: Findings) -> Diagnosis:
     return diagnose(findings, knowledge(), ROWS)
 
 
-@examples(40, 600)
+@examples(20, 600)
 @given(FINDINGS)
 def test_whatever_was_read_is_judged_by_every_check_and_told(findings: Findings) -> None:
     diagnosis = judge(findings)
