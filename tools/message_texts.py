@@ -53,7 +53,7 @@ def unmarked() -> list[str]:
     """Calls of `tr` with something that is no literal, in modules that mark no templates."""
     values = []
     for path in SOURCE.rglob("*.py"):
-        calls = list(_calls(path))
+        calls = _calls(path)
         marks = any(name in ("N_", "_tr") for name, _ in calls)
         loose = [call for name, call in calls if name == "tr" and not _literals(call)]
         if loose and not marks and str(path.relative_to(SOURCE)) not in _FROM_ELSEWHERE:
@@ -68,10 +68,13 @@ def _in_program() -> Iterator[tuple[str, str]]:
         yield from ((text, origin.replace("_", "-")) for _, call in _calls(path) for text in _literals(call))
 
 
-def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
-            yield node.func.id, node
+@cache
+def _calls(path: Path) -> tuple[tuple[str, ast.Call], ...]:
+    return tuple(
+        (node.func.id, node)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS
+    )
 
 
 def _literals(call: ast.Call) -> list[str]:

@@ -18,6 +18,7 @@ import pytest
 from backports.zstd import compress
 from packaging.utils import canonicalize_name
 from raw_server import Answer, ForEver, RawServer, chunk, head, serve_raw
+from sampling import every
 
 from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, fetch_sizes
 from gpuenv.http.ranges import BrokenFileError, ByteRanges
@@ -129,7 +130,7 @@ PAGES: dict[str, tuple[Answer, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", every(2, PAGES))
 def test_a_page_ends(name: str, client: HttpClient) -> None:
     answer, reason = PAGES[name]
     with _bounded(answer) as server, pytest.raises(HttpProblem) as caught:
@@ -206,7 +207,7 @@ LISTINGS = {
 }
 
 
-@pytest.mark.parametrize("name", LISTINGS)
+@pytest.mark.parametrize("name", every(4, LISTINGS, first=1))
 def test_a_listing_tells_what_is_wrong(name: str, client: HttpClient) -> None:
     content_type, body = LISTINGS[name]
     answer = _said(head(Content_Type=content_type, Content_Length=str(len(body))), body)
@@ -300,7 +301,7 @@ CHANNELS: dict[str, tuple[str, Callable[[], bytes], str, str]] = {  # bodies are
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@pytest.mark.parametrize("name", every(2, CHANNELS))
 def test_a_conda_channel_ends(name: str, client: HttpClient) -> None:
     file, make, encoding, reason = CHANNELS[name]
     body = make()

@@ -140,6 +140,7 @@ def test_create_ends_with_a_line_that_works_when_pasted(program: Program, server
     assert evaluated(user, SHELLS["bash"], f'{line}\necho "$VIRTUAL_ENV"') == [str(root)]
 
 
+@pytest.mark.slow
 def test_an_unknown_environment_leaves_stdout_empty(lived: Program) -> None:
     done = lived.run("activate", "papper", "--shell", "bash")
     assert (done.status, done.out) == (2, "")

@@ -148,6 +148,7 @@ def test_a_package_and_what_it_needs_come_beside_the_torch_that_is_there(
     assert not list(paper.glob(".gpuenv-*"))
 
 
+@pytest.mark.slow
 def test_what_was_asked_for_before_holds_together_with_what_is_asked_for_now(
     program: Program, paper: Path
 ) -> None:
@@ -162,6 +163,7 @@ def test_what_was_asked_for_before_holds_together_with_what_is_asked_for_now(
     assert "tinydep>=2" not in record(paper)["plan"]["asked"]["requirements"]
 
 
+@pytest.mark.slow
 def test_a_companion_comes_as_the_build_for_the_torch_that_is_there(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "torchvision").status == 0
     assert installed(paper)["torchvision"] == "0.29.1+cpu"
@@ -170,6 +172,7 @@ def test_a_companion_comes_as_the_build_for_the_torch_that_is_there(program: Pro
     assert [row["name"] for row in kept["packages"]] == ["torch", "torchvision"]
 
 
+@pytest.mark.slow
 def test_a_companion_that_a_package_brings_is_the_right_build_too(program: Program, paper: Path) -> None:
     """PyPI has a torchvision of that version: it is another build."""
     done = change(program, "install", "paper", "seeing")
@@ -203,6 +206,7 @@ def test_moving_torch_moves_its_companions_and_keeps_the_rest(program: Program, 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_no_torch_goes_with_is_refused(program: Program, paper: Path) -> None:
     before = files(paper)
     for more in ((), ("--torch",)):
@@ -213,12 +217,14 @@ def test_what_no_torch_goes_with_is_refused(program: Program, paper: Path) -> No
     assert files(paper) == before
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_refused_in_the_resolvers_words(program: Program, paper: Path) -> None:
     done = change(program, "install", "paper", "nosuchthing")
     assert (done.status, done.error["code"]) == (3, "requirements-conflict")
     assert "nosuchthing" in done.error["because"][0]["text"]
 
 
+@pytest.mark.slow
 def test_nothing_to_change_is_said_and_what_is_asked_for_is_noted(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "mylib").status == 0
     done = program.run("install", "paper", "tinydep", "torch")

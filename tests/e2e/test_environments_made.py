@@ -175,6 +175,7 @@ def test_a_dry_run_changes_nothing(program: Program, mirrors: tuple[str, ...]) -
     assert left_behind(program) == []
 
 
+@pytest.mark.slow
 def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -249,6 +250,7 @@ def test_an_interrupted_install_leaves_nothing(
     assert create(program, "trial", mirrors, *CPU).status == 0
 
 
+@pytest.mark.slow
 def test_an_interrupted_adaptation_leaves_the_files_as_they_were(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -311,6 +313,7 @@ def _uv() -> str:
     return str(find_uv_bin())
 
 
+@pytest.mark.slow
 def test_another_requirement_decides_which_torch(
     program: Program, mirrors: tuple[str, ...], python: str
 ) -> None:
@@ -325,6 +328,7 @@ def test_another_requirement_decides_which_torch(
     assert any("needsold" in reason and "2.6.0" in reason for reason in reasons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "named"),
     [
@@ -352,6 +356,7 @@ def test_requirements_come_from_files(program: Program, mirrors: tuple[str, ...]
     assert set(installed(program.environments / "trial")) == {"torch", "mylib", "tinydep"}
 
 
+@pytest.mark.slow
 def test_a_wheelhouse_alone_is_enough(program: Program, tmp_path: Path) -> None:
     """As on a machine whose pip configuration names a wheelhouse and nothing else."""
     wheels = tmp_path / "wheels"
@@ -365,6 +370,7 @@ def test_a_wheelhouse_alone_is_enough(program: Program, tmp_path: Path) -> None:
     assert installed(program.environments / "trial") == {"torch": "2.14.1+cpu", "tinydep": "1.0"}
 
 
+@pytest.mark.slow
 def test_the_output_may_go_to_a_reader_that_leaves(program: Program, mirrors: tuple[str, ...]) -> None:
     """`gpuenv create … 2>&1 | head -1` makes the environment all the same."""
     reader, writer = os.pipe()
@@ -387,6 +393,7 @@ def test_two_creates_of_one_name_do_not_meet(
     assert installed(program.environments / "trial") == {"torch": "2.14.1+cpu"}
 
 
+@pytest.mark.slow
 def test_an_environment_that_is_not_gpuenv_s_own_is_not_touched(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:

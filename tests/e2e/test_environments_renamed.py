@@ -56,6 +56,7 @@ def test_all_that_belongs_to_an_environment_follows_it(
     assert list((program.root / "cache").rglob("sizes/*")) == []
 
 
+@pytest.mark.slow
 def test_an_environment_moves_between_the_store_and_a_path(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -73,6 +74,7 @@ def test_an_environment_moves_between_the_store_and_a_path(
     assert (paper / "bin" / "tool").read_text(encoding="utf-8").startswith(f"#!{paper}/bin/python")
 
 
+@pytest.mark.slow
 def test_constraints_that_were_lifted_stay_so(program: Program, mirrors: tuple[str, ...]) -> None:
     file = make_with_tool(program, mirrors, "paper") / "constraints.txt"
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -124,6 +126,7 @@ def test_where_nothing_may_be_written_all_stays(program: Program, mirrors: tuple
     assert not list(paper.glob(".gpuenv-renaming*"))
 
 
+@pytest.mark.slow
 def test_a_kernel_of_others_with_the_new_name_stays(program: Program, mirrors: tuple[str, ...]) -> None:
     make_with_tool(program, mirrors, "paper")
     assert program.run("kernel", "paper").status == 0

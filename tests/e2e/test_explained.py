@@ -104,6 +104,7 @@ def test_the_request_that_failed_is_planned_with_the_nearest_that_works(program:
     assert program.run("plan", "--offline", "--json", *command[3:]).torch.startswith(nearest)
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_is_not_proposed(program: Program) -> None:
     fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
     first = str(matches(program, CPU_ONLY)[0]["command"]).split()[2]
@@ -118,6 +119,7 @@ def test_without_a_gpu_the_one_that_the_text_names_is_planned_for(program: Progr
     assert [warning["code"] for warning in done.envelope["warnings"]] == ["no-gpu-here"]
 
 
+@pytest.mark.slow
 def test_a_broken_driver_is_named_where_no_plan_is_made(program: Program) -> None:
     broken_nvidia_smi(program.bin, "Failed to initialize NVML: Driver/library version mismatch", 18)
     done = program.run("explain", "--json", CPU_ONLY)
@@ -126,6 +128,7 @@ def test_a_broken_driver_is_named_where_no_plan_is_made(program: Program) -> Non
     assert [warning["code"] for warning in done.envelope["warnings"]] == ["no-plan"]
 
 
+@pytest.mark.slow
 def test_other_projects_that_a_text_names_are_not_proposed(program: Program) -> None:
     fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
     assert matches(program, "ModuleNotFoundError: No module named 'spconv'")[0]["command"] is None

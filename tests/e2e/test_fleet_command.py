@@ -103,6 +103,7 @@ def test_the_data_tell_every_host_and_who_failed(lab: Program, tmp_path: Path) -
     assert data["hosts"][0]["machine"] is None or data["hosts"][1]["machine"]["gpus"]
 
 
+@pytest.mark.slow
 def test_a_quiet_create_prints_nothing_but_what_failed(lab: Program, engine: LocalEngine) -> None:
     done = fleet(lab, "create", "paper", *TORCH, "--yes", "-q", "--own-homes", "--limit", "old,dark")
     assert done.status == 4

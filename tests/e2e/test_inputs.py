@@ -188,6 +188,7 @@ def test_a_check_against_a_copy_names_what_vanished(program: Program) -> None:
     assert program.run("matrix", "check", "--against", program.root / "nowhere").status == 2
 
 
+@pytest.mark.slow
 def test_the_plan_goes_to_a_file_whole_or_not_at_all(program: Program, mirrors: tuple[str, ...]) -> None:
     file = program.root / "work" / "plan.txt"
     file.write_text("before", encoding="utf-8")
@@ -228,6 +229,7 @@ def test_a_device_is_written_to_and_never_replaced(program: Program, mirrors: tu
     assert Path(os.devnull).is_char_device()
 
 
+@pytest.mark.slow
 def test_names_in_a_saved_machine_may_be_anything(program: Program, mirrors: tuple[str, ...]) -> None:
     saved = program.root / "work" / "machine.json"
     text = program.run("detect", "--json").out
@@ -282,6 +284,7 @@ def test_any_width_of_the_terminal_will_do(program: Program, columns: str) -> No
     assert "--cuda" in done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["stdin", "stdout", "stderr"])
 def test_streams_may_be_closed(program: Program, mirrors: tuple[str, ...], closed: str) -> None:
     sign = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}[closed]
@@ -316,6 +319,7 @@ def test_a_full_disk_behind_stdout_is_told(program: Program, words: str) -> None
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_home_that_can_not_be_written_or_found_is_no_hindrance(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_kernel_is_registered_with_what_it_needs_and_goes_with_its_environment
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_kernel_goes_where_jupyter_looks(
     program: Program, server: IndexServer, paper: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_kernel_of_others_is_never_touched(program: Program, server: IndexServ
     assert not (paper / "kernel.json").exists()
 
 
+@pytest.mark.slow
 def test_nothing_is_installed_without_a_yes(program: Program, server: IndexServer, paper: Path) -> None:
     requested = kernel(program, server)
     assert requested.status == 2

@@ -77,6 +77,7 @@ def test_a_numpy_that_does_not_fit_does_not_come_along(program: Program, tmp_pat
     assert "no wheel of numpy for Python 3.12" in warned(program.run("plan", *words))["left-out"]
 
 
+@pytest.mark.slow
 def test_what_is_made_looks_whether_the_index_has_numpy(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

@@ -50,6 +50,7 @@ def pip(program: Program, server: IndexServer, name: str, *words: str) -> Done:
     return inside.run("run", name, "--", "python", "-m", "pip", *words)
 
 
+@pytest.mark.slow
 def test_pip_is_there_and_is_the_environments_own(lived: Program, server: IndexServer) -> None:
     answer = pip(lived, server, "paper", "--version")
     assert answer.status == 0, answer.err
@@ -144,6 +145,7 @@ def test_variables_that_lead_elsewhere_do_not_reach_inside(lived: Program, tmp_p
     assert inside["VIRTUAL_ENV"] == str(lived.environments / "paper")
 
 
+@pytest.mark.slow
 def test_each_use_is_noted(program: Program, server: IndexServer) -> None:
     path = made(program, server)
     note = path / ".gpuenv-used"

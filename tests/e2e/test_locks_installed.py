@@ -103,6 +103,7 @@ def test_a_lock_names_no_mirror_and_uv_makes_the_same_set_of_it(
     assert set(network.asked()) <= OFFICIAL
 
 
+@pytest.mark.slow
 def test_what_create_leaves_to_the_installer_is_locked_as_well(
     maker: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -117,6 +118,7 @@ def test_what_create_leaves_to_the_installer_is_locked_as_well(
     assert not [path for path in whole if path.endswith(".whl")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["uv", "pip"])
 def test_requirements_with_hashes_are_the_same_set(
     maker: Program, sharer: Program, network: Network, tmp_path: Path, tool: str
@@ -180,6 +182,7 @@ def test_a_file_with_other_bytes_is_not_installed(
     assert not user.environments.joinpath("trial").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(Version("26.1") > PIP, reason="this pip reads no pylock.toml")
 def test_pip_makes_the_same_set_of_a_lock(sharer: Program, lock: Path, tmp_path: Path) -> None:
     venv = tmp_path / "venv"

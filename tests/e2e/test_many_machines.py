@@ -80,6 +80,7 @@ def test_the_plan_of_machines_that_go_together_is_one_plan(
     }
 
 
+@pytest.mark.slow
 def test_named_machines_that_do_not_go_together_are_parted(
     lab: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_card_to_leave_out_is_named(tmp_path: Path, shared: Program, mirrors: 
     )
 
 
+@pytest.mark.slow
 def test_files_that_are_no_machines_and_machines_that_nothing_serves_do_not_stop_the_others(
     lab: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -154,6 +156,7 @@ def test_files_that_are_no_machines_and_machines_that_nothing_serves_do_not_stop
     assert "12 of 14 machines are not supported" in printed.err
 
 
+@pytest.mark.slow
 def test_a_named_file_that_is_no_machine_is_bad_input(
     lab: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -192,6 +195,7 @@ def test_names_of_files_and_gpus_are_printed_in_one_line_each(
     assert len(set(names)) == 4
 
 
+@pytest.mark.slow
 def test_a_file_is_written_for_each_group_or_asked_for_in_so_many_words(
     lab: Path, tmp_path: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -210,6 +214,7 @@ def test_a_file_is_written_for_each_group_or_asked_for_in_so_many_words(
     assert "torch==2.14.1+cu126" in alone.out
 
 
+@pytest.mark.slow
 def test_create_makes_one_environment_and_refuses_several(
     lab: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:

@@ -101,6 +101,7 @@ def test_without_names_all_are_checked_and_retired_ones_are_dead_without_a_reque
     assert fields["nvidia"]["answers"] is None
 
 
+@pytest.mark.slow
 def test_one_file_can_be_asked_about(user: Program) -> None:
     done = user.run("mirrors", "check", "nju", "tuna", "--for", "torch==2.3.1+cu121", "--json")
     assert done.status == 0
@@ -111,6 +112,7 @@ def test_one_file_can_be_asked_about(user: Program) -> None:
     assert all(entry["answers"] for entry in of_pypi.values())
 
 
+@pytest.mark.slow
 def test_a_file_that_no_mirror_has_is_refused(user: Program, network: Network) -> None:
     with network.lacking("nju", "torch-2.3.1+cu121"):
         done = user.run("mirrors", "check", "nju", "--for", "torch==2.3.1+cu121", "--json")
@@ -152,6 +154,7 @@ def test_a_mirror_that_does_not_answer_is_told_with_its_fault(
     assert fields["sjtu"]["rank"] == 1
 
 
+@pytest.mark.slow
 def test_where_none_answers_it_is_no_success(user: Program, network: Network) -> None:
     with network.down("nju", "tuna"):
         done = user.run("mirrors", "check", "nju", "tuna", "douban", "--json")
@@ -173,6 +176,7 @@ def test_a_file_that_is_listed_and_can_not_be_read_is_not_had(
     assert fields["aliyun"]["rank"] == 1
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_short_is_not_had_whole(user: Program, network: Network, tmp_path: Path) -> None:
     """FM16: the official index's file is the longer one."""
     network.publish(tiny_torch(tmp_path, "2.0.99+cpu"), "cpu")
@@ -186,6 +190,7 @@ def test_a_file_that_is_cut_short_is_not_had_whole(user: Program, network: Netwo
     assert "bytes" in fields["aliyun"]["problem"]
 
 
+@pytest.mark.slow
 def test_a_server_without_ranges_is_read_no_further_than_needed(h100: Program, network: Network) -> None:
     with network.failing("aliyun", "no-ranges", ".whl"):
         fields = check(h100, "aliyun")
@@ -193,6 +198,7 @@ def test_a_server_without_ranges_is_read_no_further_than_needed(h100: Program, n
     assert network.aliyun.sent < 100 << 20
 
 
+@pytest.mark.slow
 def test_links_and_pages_that_leave_a_mirror_are_told(h100: Program, network: Network) -> None:
     """FM08, FM10: one that leaks stands behind those that serve by themselves."""
     with (
@@ -205,6 +211,7 @@ def test_links_and_pages_that_leave_a_mirror_are_told(h100: Program, network: Ne
     assert (fields["aliyun"]["leaks"], fields["aliyun"]["rank"]) == ([], 1)
 
 
+@pytest.mark.slow
 def test_a_stale_mirror_is_told(h100: Program, network: Network) -> None:
     """FM09, FM14."""
     with network.stale("sjtu", "2.12"), network.stale("tuna", "2.12"):
@@ -238,6 +245,7 @@ def test_what_was_measured_is_not_measured_again_that_day(h100: Program, network
     assert set(network.asked()) == {"nju", "aliyun"}
 
 
+@pytest.mark.slow
 def test_another_file_is_another_question_and_a_failure_is_none_that_lasts(
     h100: Program, network: Network
 ) -> None:
@@ -304,6 +312,7 @@ def test_an_address_is_checked_as_it_is_given(h100: Program, network: Network) -
     assert fields[whole]["bytes_per_s"] > 0
 
 
+@pytest.mark.slow
 def test_an_address_that_can_not_be_read_is_bad_input(h100: Program) -> None:
     done = h100.run("mirrors", "check", "https://[::1", "--json")
     assert (done.status, done.error["code"]) == (2, "bad-address")

@@ -116,6 +116,7 @@ def test_a_download_that_breaks_goes_on_where_it_was(user: Program, network: Net
         assert network.aliyun.sent <= size + (1 << 16)
 
 
+@pytest.mark.slow
 def test_a_mirror_without_ranges_is_read_from_the_start_again(user: Program, network: Network) -> None:
     with network.failing("aliyun", "no-ranges", TORCH):
         done = create(user, "aliyun", "tuna")
@@ -123,6 +124,7 @@ def test_a_mirror_without_ranges_is_read_from_the_start_again(user: Program, net
     assert installed(user) == {"torch": "2.14.1+cpu"}
 
 
+@pytest.mark.slow
 def test_a_wrong_file_of_a_mirror_without_digests_is_no_wheel_and_had_from_another(
     user: Program, network: Network
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_wrong_file_of_a_mirror_without_digests_is_no_wheel_and_had_from_anoth
     assert told(done, network, "aliyun", "not a zip file")
 
 
+@pytest.mark.slow
 def test_a_wrong_file_that_nobody_knows_the_digest_of_is_no_wheel(user: Program, network: Network) -> None:
     with network.failing("aliyun", "wrong", TORCH):
         done = create(user, "aliyun", "tuna")
@@ -141,6 +144,7 @@ def test_a_wrong_file_that_nobody_knows_the_digest_of_is_no_wheel(user: Program,
     assert not (user.environments / "trial").exists()
 
 
+@pytest.mark.slow
 def test_the_rest_is_had_from_a_mirror_of_pypi_that_serves_it(user: Program, network: Network) -> None:
     """FM06: SJTU sends PyPI's files on to storage that answers 504."""
     with network.failing("sjtu_store", "504", "packages"):
@@ -149,6 +153,7 @@ def test_the_rest_is_had_from_a_mirror_of_pypi_that_serves_it(user: Program, net
     assert installed(user) == {"torch": "2.14.1+cpu", "mylib": "2.0", "tinydep": "1.0"}
 
 
+@pytest.mark.slow
 def test_metadata_that_is_announced_and_missing_is_done_without(user: Program, network: Network) -> None:
     """FM36: PEP 658 on the page, 404 for the file, at which uv and pip give up."""
     with network.failing("nju", "404", ".metadata"):
@@ -158,6 +163,7 @@ def test_metadata_that_is_announced_and_missing_is_done_without(user: Program, n
     assert set(network.files_from()) == {"nju"}
 
 
+@pytest.mark.slow
 def test_another_mirror_of_pypi_is_taken_where_metadata_is_missing(user: Program, network: Network) -> None:
     """FM36: whatever uv reads there fails."""
     with network.failing("tuna", "404", ".metadata"):

@@ -120,6 +120,7 @@ def test_the_commands_for_pip_install_from_every_layout(
     check_came_from(network, layout)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_commands_pin_and_never_pool_indexes(
@@ -137,6 +138,7 @@ def test_the_commands_pin_and_never_pool_indexes(
 # environments made through mirrors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("layout", "manager"), [("nju", "uv"), ("nju", "pip"), ("aliyun", "uv")])
 def test_an_environment_made_through_a_mirror_tells_of_none(
     user: Program, network: Network, layout: str, manager: str

@@ -69,6 +69,7 @@ def test_a_torch_mirror_and_tsinghua_give_each_machine_what_the_official_index_g
     assert set(network.asked()) <= {mirror, "tuna", "sjtu_store"}
 
 
+@pytest.mark.slow
 def test_what_official_serves_is_served_by_official(planner: Planner, network: Network) -> None:
     faults = []
     for name in SOME:
@@ -78,6 +79,7 @@ def test_what_official_serves_is_served_by_official(planner: Planner, network: N
     assert set(network.asked()) <= {"official", "pypi", "r2"}
 
 
+@pytest.mark.slow
 def test_a_mirror_of_both_needs_no_second(planner: Planner, network: Network) -> None:
     plan = planner.plan(table(H100_535), "nju")
     assert judge(plan, table(H100_535), network, "nju") == []
@@ -150,6 +152,7 @@ def test_the_mirrors_are_taken_in_the_order_given(planner: Planner, network: Net
         assert compared(item, outcome, network, torch) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "mirror"),
     every(5, product((H100_535, "table-01-k80-470"), ("nju", "aliyun", "sjtu", "cernet"))),
@@ -198,6 +201,7 @@ def test_every_layout_is_read_at_its_address(
     assert compared(item, outcome, network, *allowed) == []
 
 
+@pytest.mark.slow
 def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
     planner: Planner, network: Network
 ) -> None:
@@ -245,6 +249,7 @@ def test_mirrors_stand_in_by_themselves_where_the_torch_index_does_not_answer(
     assert f"{network.official.host} could not be reached; torch comes from the mirror" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", every(2, ("reset", "403")))
 def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
     planner: Planner, network: Network, fault: str
@@ -263,6 +268,7 @@ def test_auto_takes_the_newest_torch_of_any_mirror_that_answers(
             assert network.replica_of(str(plan.packages[0].url)) == "sjtu"
 
 
+@pytest.mark.slow
 def test_where_no_mirror_answers_either_it_is_said_once(planner: Planner, network: Network) -> None:
     mirrors = ("nju", "aliyun", "sjtu", "cernet", "tuna", "huawei", "nvidia", "elsewhere")
     with network.down("official", "r2", *mirrors):
@@ -288,6 +294,7 @@ def test_no_mirror_is_asked_where_something_is_said_against_it(
     assert not set(network.asked()) & {"nju", "aliyun", "sjtu", "cernet", "tuna"}
 
 
+@pytest.mark.slow
 def test_auto_begins_with_what_the_user_has_configured(planner: Planner, network: Network) -> None:
     """What pip is configured to use serves everything but torch, which it does not carry."""
     item = table(H100_535)
@@ -326,6 +333,7 @@ def test_a_mirror_that_is_down_is_passed_over(planner: Planner, network: Network
     assert compared(item, plan, network, "nju") == []
 
 
+@pytest.mark.slow
 def test_offline_a_mirror_of_pypi_alone_gives_pypi_s_own_build(planner: Planner) -> None:
     item = table(H100_535)
     assert "+" not in versions(planner.plan(item, "tuna", offline=True))["torch"]

@@ -69,6 +69,7 @@ def test_a_page_that_can_not_be_read_is_told_and_the_next_mirror_taken(
     assert network.nju.host not in argv(done)  # FM35: uv stops at a page that answers 403
 
 
+@pytest.mark.slow
 def test_a_page_that_is_sent_as_something_else_is_read_all_the_same(user: Program, network: Network) -> None:
     with network.failing("nju", "wrong-type"):
         assert torch_from(plan(user, "nju", "tuna"), network) == "nju"
@@ -93,6 +94,7 @@ def test_missing_is_403_at_the_official_index_and_no_fault(user: Program, networ
     assert not told(done, network, "official")
 
 
+@pytest.mark.slow
 def test_a_redirect_to_another_mirror_s_ban_names_the_one_that_answered(
     user: Program, network: Network
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_redirect_to_another_mirror_s_ban_names_the_one_that_answered(
     assert told(done, network, "cernet", "403"), done.envelope["warnings"]
 
 
+@pytest.mark.slow
 def test_an_index_that_sends_upstream_is_told(user: Program, network: Network) -> None:
     """FM08: SJTU's index pages were redirects to the official index until September 2026."""
     with network.switched("sjtu_torch", bypasses_to=network.official):
@@ -124,6 +127,7 @@ def test_links_that_leave_the_mirror_are_told_and_not_followed(user: Program, ne
     assert told(alone, network, "nju", network.r2.host), alone.envelope["warnings"]
 
 
+@pytest.mark.slow
 def test_links_to_a_mirror_s_own_storage_do_not_leave_it(user: Program, network: Network) -> None:
     with network.switched("sjtu_torch", leaks_to=network.sjtu_store):
         done = plan(user, "sjtu", "tuna")
@@ -131,6 +135,7 @@ def test_links_to_a_mirror_s_own_storage_do_not_leave_it(user: Program, network:
     assert not told(done, network, "sjtu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror", ["sjtu", "aliyun"])
 def test_a_stale_mirror_is_told_and_a_newer_one_taken(user: Program, network: Network, mirror: str) -> None:
     """FM09, FM14: months without the newest torch."""
@@ -144,6 +149,7 @@ def test_a_stale_mirror_is_told_and_a_newer_one_taken(user: Program, network: Ne
     assert "2.14.1" in told_of, told_of
 
 
+@pytest.mark.slow
 def test_the_very_file_is_looked_for_on_each_mirror(user: Program, network: Network) -> None:
     """FM14: the pin is on the second mirror alone."""
     with network.lacking("aliyun", "torch-2.14.1+cu126"):
@@ -162,6 +168,7 @@ def test_a_flat_listing_is_no_index_for_pip_and_is_given_as_find_links(
     assert [words[at - 1] for at, word in enumerate(words) if word.startswith(folder)] == ["--find-links"]
 
 
+@pytest.mark.slow
 def test_every_spelling_of_plus_ends_as_one(user: Program, network: Network) -> None:
     """FM13: `&#43;` in Aliyun's pages, `+` in Apache's, `%2B` in the others'; a server is asked for `%2B`."""
     for mirror in ("aliyun", "nju", "sjtu", f"{network.elsewhere.url}/pub/torch/cu126"):
@@ -197,6 +204,7 @@ def test_tls_that_fails_is_told_and_never_switched_off(user: Program, network: N
     assert "trusted-host" not in done.out
 
 
+@pytest.mark.slow
 def test_a_retired_mirror_in_the_configuration_is_told_with_another(user: Program, network: Network) -> None:
     """FM30: Douban's service ended in 2024."""
     gone = f"{dead_url()}/simple"
@@ -213,6 +221,7 @@ def test_a_retired_mirror_in_the_configuration_is_told_with_another(user: Progra
     assert "retired" in messages or "ended" in messages or "no longer" in messages, messages
 
 
+@pytest.mark.slow
 def test_a_wrong_address_that_people_copy_is_put_right(user: Program, network: Network) -> None:
     """FM38: `/pypi/simple` of Tsinghua never was."""
     wrong = f"{network.tuna.url}/pypi/simple"
@@ -231,6 +240,7 @@ def test_a_package_that_one_mirror_lacks_is_had_from_the_next(user: Program, net
     assert network.replica_of(done.package("torchvision")["url"]) == "huawei"
 
 
+@pytest.mark.slow
 def test_old_builds_are_looked_for_in_the_variant_s_folder(user: Program, network: Network) -> None:
     """FM43: the page of all variants lacks some of them."""
     with network.switched("official_torch", root_without="-2.3.1+cu121"):

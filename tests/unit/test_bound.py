@@ -58,7 +58,7 @@ def texts(error: GpuenvError) -> str:
 
 @pytest.mark.parametrize(
     ("table", "project"),
-    every(15, ((table, project) for table in tables() for project in PROJECTS)),
+    every(30, ((table, project) for table in tables() for project in PROJECTS)),
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_plan_names_a_wheel_that_a_page_for_its_torch_lists_or_there_is_none(

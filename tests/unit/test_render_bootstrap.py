@@ -10,6 +10,7 @@ import pytest
 from examples import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sampling import every
 from scripts import asked, carried, environment, needed, script, template
 
 from gpuenv.bootstrap.model import HeldFile, MicromambaFile, ScriptPath
@@ -146,7 +147,9 @@ def test_an_environment_that_is_asked_for_otherwise_has_another_digest() -> None
 
 
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not there")
-@pytest.mark.parametrize("made", [template(), script(), render_bootstrap(FULL, template())])
+@pytest.mark.parametrize(
+    "made", every(3, (template(), script(), render_bootstrap(FULL, template())), first=2)
+)
 def test_shellcheck_has_nothing_to_say(made: str) -> None:
     done = subprocess.run(
         ["shellcheck", "--shell", "sh", "-"],  # noqa: S607
