@@ -272,6 +272,7 @@ def test_without_a_terminal_a_yes_is_asked_for_beforehand(lab: Lab) -> None:
     assert lab.files() == before
 
 
+@pytest.mark.slow
 def test_what_packages_can_not_repair_is_not_planned(lab: Lab) -> None:
     lab.install("torch==2.14.1+cu126")
     lab.program = lab.program.with_(CUDA_VISIBLE_DEVICES="7", FAKE_TORCH="{}")
@@ -295,6 +296,7 @@ def test_what_an_interrupted_repair_left_is_undone_by_the_next(lab: Lab) -> None
     assert lab.files() == before
 
 
+@pytest.mark.slow
 def test_findings_can_be_judged_elsewhere(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu").doctor("--save", "read.json", "--no-verify")
     (lab.program.bin / "nvidia-smi").unlink()

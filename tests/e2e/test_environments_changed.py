@@ -345,6 +345,7 @@ def kill_half_way(paper: Path) -> None:
     (site / "mylib" / "__init__.py").write_text("")
 
 
+@pytest.mark.slow
 def test_looking_leaves_a_killed_change_as_it_is_and_says_what_mends_it(
     program: Program, paper: Path
 ) -> None:
@@ -433,6 +434,7 @@ def test_newer_versions_come_within_what_was_asked_for(program: Program, paper: 
     assert installed(paper) == {"torch": "2.14.1+cpu", "tinydep": "2.0", "mylib": "2.0"}
 
 
+@pytest.mark.slow
 def test_torch_is_updated_only_where_that_is_said(
     program: Program, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:
@@ -453,6 +455,7 @@ def test_torch_is_updated_only_where_that_is_said(
 # --- what holds the stack inside, other managers, other ends
 
 
+@pytest.mark.slow
 def test_the_constraints_inside_follow_torch_and_hold_nothing_back(program: Program, paper: Path) -> None:
     assert "torch==2.14.1+cpu" in (paper / "constraints.txt").read_text().splitlines()
     active = program.with_(UV_CONSTRAINT=(paper / "constraints.txt").as_uri())
@@ -479,6 +482,7 @@ def test_an_environment_of_pip_s_is_changed_by_pip(program: Program, mirrors: tu
     assert "tinydep" not in installed(paper)
 
 
+@pytest.mark.slow
 def test_another_torch_is_offered_on_a_terminal(program: Program, paper: Path) -> None:
     for answer, torch in (("n", "2.14.1+cpu"), ("y", "2.12.0+cpu")):
         shown = on_terminal(program, answer, "install", "paper", "needsold", "--no-verify")
@@ -516,6 +520,7 @@ def test_a_change_that_is_interrupted_leaves_what_was_there(
     assert files(paper) == before
 
 
+@pytest.mark.slow
 def test_one_command_at_a_time_changes_an_environment(program: Program, paper: Path) -> None:
     """The second waits for the first, or says that it was changed meanwhile; both leave it whole."""
     first = program.start("install", "paper", "mylib", "--yes", "--json")
@@ -529,6 +534,7 @@ def test_one_command_at_a_time_changes_an_environment(program: Program, paper: P
     assert program.run("verify", "paper").status == 0
 
 
+@pytest.mark.slow
 def test_on_a_gpu_a_cpu_build_never_comes_in(program: Program, mirrors: tuple[str, ...]) -> None:
     fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA H100 PCIe", "9.0"))
     works = {"gpus": [["NVIDIA H100 PCIe", [9, 0]]], "architectures": ["sm_50", "sm_80", "sm_90"]}
@@ -561,6 +567,7 @@ def condas(program: Program, paper: Path) -> Path:
     return paper
 
 
+@pytest.mark.slow
 def test_what_conda_installed_stays_and_its_tool_is_named(program: Program, condas: Path) -> None:
     assert change(program, "install", "paper", "mylib").status == 0
     assert installed(condas)["tinydep"] == "1.0"

@@ -99,6 +99,7 @@ def test_no_file_is_shared(program: Program, mirrors: tuple[str, ...]) -> None:
             assert os.access(file, os.X_OK) == os.access(copy, os.X_OK)
 
 
+@pytest.mark.slow
 def test_a_clone_can_lie_at_a_path_with_blanks(program: Program, mirrors: tuple[str, ...]) -> None:
     make_with_tool(program, mirrors, "paper")
     assert clone(program, "paper", "./a copy").status == 0
@@ -149,6 +150,7 @@ def test_what_is_said_before_the_yes(program: Program, mirrors: tuple[str, ...])
     assert not (program.environments / "second").exists()
 
 
+@pytest.mark.slow
 def test_what_can_not_be_cloned(program: Program, mirrors: tuple[str, ...]) -> None:
     make_with_tool(program, mirrors, "paper")
     make_with_tool(program, mirrors, "taken")

@@ -109,6 +109,7 @@ def test_what_a_person_sees_of_create(program: Program, mirrors: tuple[str, ...]
     assert "trial" in program.run("list").out
 
 
+@pytest.mark.slow
 def test_an_environment_can_be_made_at_a_path(program: Program, mirrors: tuple[str, ...]) -> None:
     location = program.root / "work" / "an env"
     assert create(program, "./an env", mirrors, *CPU).status == 0
@@ -119,6 +120,7 @@ def test_an_environment_can_be_made_at_a_path(program: Program, mirrors: tuple[s
     assert left_behind(program) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("torch", [None, {"gpus": [["NVIDIA H100 PCIe", [9, 0]]]}])
 def test_a_plan_for_a_gpu_must_be_proven_on_a_gpu(
     program: Program, mirrors: tuple[str, ...], torch: dict[str, object] | None
@@ -141,6 +143,7 @@ def test_a_plan_for_a_gpu_must_be_proven_on_a_gpu(
     assert program.run("create", "second", TORCH, "--yes", "--no-verify", *mirrors).status == 0
 
 
+@pytest.mark.slow
 def test_a_failed_replacement_brings_back_what_was_there(program: Program, mirrors: tuple[str, ...]) -> None:
     assert create(program, "trial", mirrors, *CPU).status == 0
     taken = create(program, "trial", mirrors, *CPU)

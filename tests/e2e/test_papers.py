@@ -199,6 +199,7 @@ def test_json_has_the_changes_and_the_patch_beside_the_plan(program: Program, ch
     assert adapted["patch"].startswith("--- a/")
 
 
+@pytest.mark.slow
 def test_a_terminal_is_not_steered_by_what_was_left(program: Program, checkout: Path) -> None:
     pty = pytest.importorskip("pty")
     (checkout / "requirements.txt").write_text("torch==1.7.1\n# \x1b]0;hello\x07\n", encoding="utf-8")
@@ -214,6 +215,7 @@ def test_a_terminal_is_not_steered_by_what_was_left(program: Program, checkout: 
     assert b"\x07" not in shown
 
 
+@pytest.mark.slow
 def test_the_patch_goes_to_a_file(program: Program, checkout: Path) -> None:
     done = program.run("plan", "--adapt", checkout.name, "-o", "adapted.patch", *RTX_5090)
     assert done.status == 0, done.err
@@ -229,6 +231,7 @@ def test_create_shows_the_changes_before_it_asks(program: Program, checkout: Pat
     assert (checkout / "requirements.txt").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -265,6 +268,7 @@ def test_a_gpu_that_nothing_serves_is_a_refusal(program: Program, checkout: Path
     assert done.error["because"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(GIT is None, reason="there is no git")
 def test_the_day_of_the_last_commit_is_told(program: Program, checkout: Path) -> None:
     with_git = program.with_(PATH=os.environ["PATH"])

@@ -54,6 +54,7 @@ def test_pip_installs_what_was_resolved_by_hash(
     assert steps(program).count("--require-hashes -r") == 2  # torch's comes first
 
 
+@pytest.mark.slow
 @needs_pip
 def test_the_constraints_that_pip_is_configured_with_still_count(
     program: Program, index: IndexServer, tmp_path: Path
@@ -67,6 +68,7 @@ def test_the_constraints_that_pip_is_configured_with_still_count(
     assert versions(program.environments / "trial")["tinydep"] == "1.0"
 
 
+@pytest.mark.slow
 @needs_pip
 def test_a_pip_that_is_configured_to_take_other_files_chooses_by_itself(
     program: Program, index: IndexServer, tmp_path: Path
@@ -78,6 +80,7 @@ def test_a_pip_that_is_configured_to_take_other_files_chooses_by_itself(
     assert versions(program.environments / "trial")["tinydep"] == "3.0rc1"
 
 
+@pytest.mark.slow
 @needs_pip
 def test_a_change_comes_by_hash(program: Program, index: IndexServer, tmp_path: Path) -> None:
     mirrors = ("--mirror", index.pytorch, "--mirror", index.pypi)

@@ -88,6 +88,7 @@ def test_without_a_gpu_and_an_index_it_is_said_in_few_words(machine: Program, ne
     assert "no build" not in done.err
 
 
+@pytest.mark.slow
 def test_with_mirrors_alone_a_gpu_gets_a_cuda_build(machine: Program, network: Network) -> None:
     fake_nvidia_smi(machine.bin, "570.133.07", RTX_3090)
     gpu = machine.with_(FAKE_TORCH=json.dumps({"gpus": [[RTX_3090.name, [8, 6]]]}))
@@ -98,6 +99,7 @@ def test_with_mirrors_alone_a_gpu_gets_a_cuda_build(machine: Program, network: N
     assert any(name in warned(done) for name in ("nju", "aliyun", "sjtu", "cernet"))
 
 
+@pytest.mark.slow
 def test_with_one_python_alone_that_one_is_taken(machine: Program, network: Network) -> None:
     done = create_first(machine)
     assert_verified(done)
@@ -144,6 +146,7 @@ def test_a_read_only_home_is_named_with_the_way_round_it(machine: Program) -> No
     assert "GPUENV_DATA_DIR" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bubblewrap")
 def test_beside_a_read_only_home_another_data_folder_serves(machine: Program) -> None:
     elsewhere = machine.with_(GPUENV_CACHE_DIR=None)

@@ -80,6 +80,7 @@ def test_uv_sync_makes_the_plans_set_and_nothing_of_it_again(
     assert (project / "uv.lock").read_bytes() == lock
 
 
+@pytest.mark.slow
 def test_what_is_published_later_changes_nothing(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -94,6 +95,7 @@ def test_what_is_published_later_changes_nothing(
     assert {name: made[name] for name in ("asking", "answering")} == {"asking": "1.0", "answering": "1.0"}
 
 
+@pytest.mark.slow
 def test_a_wheelhouse_and_a_page_of_wheels_serve_their_files(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_wheelhouse_and_a_page_of_wheels_serve_their_files(
     assert made["torch"] == WANTED["torch"]
 
 
+@pytest.mark.slow
 def test_wheelhouses_alone_serve_all_that_was_taken_from_them(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:

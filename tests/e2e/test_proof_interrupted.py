@@ -67,6 +67,7 @@ def test_what_is_installed_stays_and_create_goes_on_from_there(
     assert program.run(*command, "--json").error["code"] == "environment-exists"
 
 
+@pytest.mark.slow
 def test_a_proof_that_fails_when_it_is_made_up_for_is_a_failure(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_proof_that_fails_when_it_is_made_up_for_is_a_failure(
     assert program.run(*command, "--json").error["code"] == "environment-exists"
 
 
+@pytest.mark.slow
 def test_a_replacement_that_was_not_proven_brings_back_what_was_there(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_replacement_that_was_not_proven_brings_back_what_was_there(
     assert [path.name for path in program.environments.iterdir()] == ["trial"]
 
 
+@pytest.mark.slow
 def test_what_another_file_of_requirements_says_is_another_request(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:

@@ -446,6 +446,7 @@ def test_a_project_whose_page_was_not_read_is_left_alone_and_told() -> None:
     assert gone.new is None
 
 
+@pytest.mark.slow
 def test_a_readmes_word_counts_where_the_files_leave_it_open() -> None:
     hinted = left("README torch==1.13.1", "README torchvision==0.14.1", "torch", "numpy<2", "setuptools<59")
     assert str(adapted(hinted, V100)[0].choices[0].candidate.torch) == "1.13.1"
@@ -474,6 +475,7 @@ def gpu_less() -> Machine:
     return machine({})
 
 
+@pytest.mark.slow
 def test_condas_torch_keeps_its_cuda_where_that_works_and_becomes_a_wheel_where_it_moves() -> None:
     lines = ("torch==1.7.1", "torchvision==0.8.2", "cuda 11.0", "python 3.8", "numpy==1.19.2")
     assert changed(left(*lines, notation="conda"), RTX_3090) == []

@@ -236,6 +236,7 @@ def test_a_wheel_of_the_user_s_own_that_tells_nothing_is_trusted() -> None:
     assert pin.url == f"https://wheels.example.com/{name}"
 
 
+@pytest.mark.slow
 def test_a_page_that_can_not_be_read_is_named() -> None:
     inputs = question(H100, "torch-scatter", shop={})
     down = [
