@@ -40,6 +40,7 @@ _CHUNKED = {"Transfer_Encoding": "chunked"}
 _BROKEN, _ENDLESS, _LARGE = "broke the connection", "sent an answer without end", "is larger than 4 MB"
 _GARBLED = "sent headers that cannot be read"
 _SLOW = "timed out after 1 s"
+_STALLED = "timed out after 0.4 s"
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_page_ends(name: str, client: HttpClient) -> None:
     answer, reason = PAGES[name]
     with _bounded(answer) as server, pytest.raises(HttpProblem) as caught:
         fetch_page(client, f"{server.url}/simple/torch/", "text/html")
-    assert caught.value.reason in (reason, _SLOW)  # what is fast on an idle machine
+    assert caught.value.reason in (reason, _SLOW, _STALLED)  # what is fast on an idle machine
 
 
 REDIRECTS = {
