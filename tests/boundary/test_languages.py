@@ -36,12 +36,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def told(place: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Told]:
+def told(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Told]:
     """Run gpuenv in Chinese, in this process; return the exit status and all it said."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def told(*arguments: str) -> tuple[int, str]:
-        os.environ["GPUENV_LANG"] = "zh"
+        monkeypatch.setenv("GPUENV_LANG", "zh")
         status = run(list(arguments))
         captured = capsys.readouterr()
         return status, captured.out + captured.err
