@@ -213,6 +213,7 @@ def test_offline_an_environment_is_made_of_what_is_cached(
     assert python_says(tmp_path / "second", "import torch; print(torch.__version__)") == TORCH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["missing", "dead"])
 def test_the_next_address_of_a_channel_is_tried(
     tmp_path: Path, world: Packages, site: Site, calling: Calling, fault: str

@@ -207,6 +207,7 @@ def test_a_hang_names_the_test_that_never_ended(environment: Environment) -> Non
     assert _tests(result.data["devices"][0])["matmul"]
 
 
+@pytest.mark.slow
 def test_a_hang_at_the_start_of_cuda_is_told(environment: Environment) -> None:
     result = environment.with_torch(**CUDA, faults=[["init", "cuda", "hang"]]).verify(timeout_s=5.0)
     assert _codes(result) == ["hung"]

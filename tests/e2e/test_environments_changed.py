@@ -298,6 +298,7 @@ def test_an_older_record_grows_by_the_configuration(
     assert record(paper)["plan"]["asked"]["requirements"] == ["torch", "mylib"]
 
 
+@pytest.mark.slow
 def test_an_index_that_is_down_is_exit_4(program: Program, paper: Path, server: IndexServer) -> None:
     with server.failing("500", "/simple/mylib"):
         done = change(program, "install", "paper", "mylib")

@@ -123,6 +123,7 @@ def test_what_no_index_has_is_exported_all_the_same(made: Program, tmp_path: Pat
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_older_record_is_exported_by_the_commands_that_made_it(made: Program) -> None:
     file = made.environments / "paper" / "gpuenv.json"
     before = file.read_text()

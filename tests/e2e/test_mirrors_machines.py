@@ -310,6 +310,7 @@ def _nothing_asked_yet(network: Network) -> Iterator[None]:
     assert not any(replica.faults for replica in network.replicas.values())
 
 
+@pytest.mark.slow
 def test_auto_takes_the_mirror_whose_wheels_come_fastest(planner: Planner, network: Network) -> None:
     """FM42: pages and wheels lie on different machines; the first to answer may be the slowest."""
     item = table(H100_535)

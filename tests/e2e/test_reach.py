@@ -135,6 +135,7 @@ def test_a_dead_mirror_of_pypi_is_not_handed_to_the_installer(program: Program, 
     assert server.pypi in argv
 
 
+@pytest.mark.slow
 def test_an_index_that_hangs_costs_seconds(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

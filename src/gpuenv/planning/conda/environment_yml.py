@@ -21,11 +21,13 @@ from gpuenv.resolution.target import platform_of
 _LARGEST = 4 << 20  # bytes
 
 
-def read_environment_file(path: Path, machine: Machine) -> EnvironmentFile:
-    """Return what the file requests on a machine.
+def read_environment_file(path: Path | None, machine: Machine) -> EnvironmentFile:
+    """Return what the file requests on a machine; nothing without a file.
 
     Raises UsageError for a bad file, Unsatisfiable for a machine that torch has no builds for.
     """
+    if path is None:
+        return EnvironmentFile()
     try:
         read = parse_environment_file(read_text(path, _LARGEST), platform_of(machine))
     except (OSError, ValueError) as error:
