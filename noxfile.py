@@ -94,13 +94,14 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the tests that `tests` leaves out, and those of properties with many examples; CI runs both."""
     _install_tools(session)
-    _test(session, "-m", "slow or hypothesis", "--hypothesis-profile", "ci")
+    _test(session, "-m", "slow or hypothesis", "--hypothesis-profile", "ci", spare=1)  # as many wait
 
 
-def _test(session: nox.Session, *options: str) -> None:
+def _test(session: nox.Session, *options: str, spare: int = 0) -> None:
     _install_gpuenv(session, "test")
     session.env["PYTHONDONTWRITEBYTECODE"] = ""  # each worker would compile all tests, each time
-    workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", "auto"), "--dist", "worksteal")
+    usual = str((os.cpu_count() or 1) + spare)
+    workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", usual), "--dist", "worksteal")
     session.run("pytest", *workers, *options, *session.posargs)
 
 

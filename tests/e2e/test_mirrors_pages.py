@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 from index_server import dead_url
@@ -241,8 +242,12 @@ def test_a_package_that_one_mirror_lacks_is_had_from_the_next(user: Program, net
 
 
 @pytest.mark.slow
-def test_old_builds_are_looked_for_in_the_variant_s_folder(user: Program, network: Network) -> None:
+def test_old_builds_are_looked_for_in_the_variant_s_folder(
+    user: Program, network: Network, tmp_path: Path
+) -> None:
     """FM43: the page of all variants lacks some of them."""
     with network.switched("official_torch", root_without="-2.3.1+cu121"):
-        done = plan(user, "official", more=("torch==2.3.1", "--cuda", "12.1"))
-    assert done.torch == "2.3.1+cu121"
+        new = user.with_(GPUENV_CACHE_DIR=str(tmp_path))
+        done = plan(new, "official", more=("torch==2.3.1", "--cuda", "12.1"))
+    assert "/whl/cu121/torch/" in [path for _, path, _ in network.replicas["official"].asked]
+    assert (done.torch.partition("+")[0], done.data["variant"]) == ("2.3.1", "cu121")

@@ -68,7 +68,7 @@ class Site:
         """Make a page once for each state of the switches."""
         state = (
             self.shelf.torch_before, frozenset(self.shelf.without), self.shelf.changes,
-            self.leaks_to and self.leaks_to.url, self.metadata,
+            self.leaks_to and self.leaks_to.url, self.metadata, getattr(self, "root_without", ""),
         )  # fmt: skip
         if key not in self.pages or self.pages[key][0] != state:
             self.pages[key] = (state, make())
