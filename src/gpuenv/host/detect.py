@@ -24,18 +24,21 @@ def detect_machine(
     root: Path = Path("/"),
     timeout_s: float = NVIDIA_SMI_LIMIT_S,
 ) -> Machine:
-    """Describe this machine; `knowledge` is called if the driver does not report a capability or CUDA."""
+    """Describe this machine; `knowledge` tells a driver's CUDA, and a capability that it does not report.
+
+    It is called beside nvidia-smi where there is one, elsewhere if it is needed.
+    """
     program = find_nvidia_smi(environ, root)
     smi = NvidiaSmiProgram(program, environ, timeout_s) if program else None
 
-    def detect_rest() -> Software:
+    def load_and_detect() -> Software:
         from gpuenv.host.combine import detect_software  # noqa: PLC0415 - while nvidia-smi runs
 
-        if smi:
-            knowledge()  # which CUDA a driver supports: a query does not tell
         return detect_software(environ, root)
 
-    software = BackgroundTask(detect_rest)
+    software = BackgroundTask(load_and_detect)
+    # which CUDA a driver supports: a query does not tell
+    known = BackgroundTask(knowledge).result if smi else knowledge
     if smi:  # it is slow, and runs in this thread, where Ctrl-C arrives
         smi.call(*query_arguments())
 
@@ -45,4 +48,4 @@ def detect_machine(
 
     system = detect_system(environ, root)
     hardware = find_hardware(smi, root, system[0], timeout_s)
-    return machine_of(system, hardware, software.result, environ, knowledge, root)
+    return machine_of(system, hardware, software.result, environ, known, root)
