@@ -53,20 +53,18 @@ def default_index(environ: Mapping[str, str], *, uv: str | None = None) -> str |
 
 def _kept_index(environ: Mapping[str, str], uv: str) -> str | None:
     """Return the index built into the embedded uv: the same for as long as it is the same file."""
-    file, key = cache_root(environ) / DEFAULT_INDEX_FILE, _key_of(uv)
+    file, key = cache_root(environ) / DEFAULT_INDEX_FILE, None
     with suppress(OSError, ValueError, KeyError, TypeError):
+        status = Path(uv).stat()
+        key = [uv, status.st_mtime_ns, status.st_size]
         document = load_json(read_own(file).decode())
         if document["uv"] == key and (known := parse_emitted_index(f"-i {document['index']}")):
             return known
     index = _ask_uv(environ, uv)
-    with suppress(OSError):  # then it is asked the next time too
-        replace_private(file, json.dumps({"uv": key, "index": index}))
+    if index and key:
+        with suppress(OSError):  # then it is asked the next time too
+            replace_private(file, json.dumps({"uv": key, "index": index}))
     return index
-
-
-def _key_of(uv: str) -> list[str | int]:
-    status = Path(uv).stat()
-    return [uv, status.st_mtime_ns, status.st_size]
 
 
 def _ask_uv(environ: Mapping[str, str], uv: str) -> str | None:
