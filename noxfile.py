@@ -100,7 +100,7 @@ def slow(session: nox.Session) -> None:
 def _test(session: nox.Session, *options: str, spare: int = 0) -> None:
     _install_gpuenv(session, "test")
     session.env["PYTHONDONTWRITEBYTECODE"] = ""  # each worker would compile all tests, each time
-    usual = str((os.cpu_count() or 1) + spare)
+    usual = str((os.cpu_count() or 1) + spare) if spare else "auto"
     workers = ("-n", os.environ.get("GPUENV_TEST_WORKERS", usual), "--dist", "worksteal")
     session.run("pytest", *workers, *options, *session.posargs)
 

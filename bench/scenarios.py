@@ -159,7 +159,7 @@ def _create(stage: Stage, torch: str, name: str, goal: Goal) -> Scenario:
             ("sh", "-e", str(_script(stage))),
             stage.environ(bare),
             stage.folder("bare"),
-            prepare=partial(stage.empty, "bare/.venv", bare if cold else "bare/.venv"),
+            prepare=partial(stage.empty, "bare/.venv", *((bare,) if cold else ())),
         ),
         (goal,),
         torch=torch,

@@ -7,9 +7,11 @@ import subprocess
 import sys
 
 import pytest
+import typer.main
 from running import Program
 
-from gpuenv.cli.plain import plain_command
+from gpuenv.cli.app import app
+from gpuenv.cli.plain import VARIABLES, plain_command
 
 LINES = (
     "detect", "detect --json", "detect -q", "detect -v --json", "list", "list --quiet", "list --json",
@@ -49,3 +51,11 @@ def test_any_other_line_is_typer_s(line: str) -> None:
 def test_a_variable_that_says_more_leaves_the_line_to_typer(variable: str) -> None:
     assert plain_command(["list"], {variable: "1"}) is None
     assert plain_command(["list"], {}) is not None
+
+
+@pytest.mark.parametrize("line", ["detect", "list", "mirrors list", "activate", "run"])
+def test_every_variable_of_an_option_leaves_the_line_to_typer(line: str) -> None:
+    command = typer.main.get_command(app)
+    for word in line.split():
+        command = command.commands[word]  # type: ignore[attr-defined]
+    assert {item.envvar for item in command.params if item.envvar} <= {*VARIABLES}

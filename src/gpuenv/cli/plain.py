@@ -18,7 +18,7 @@ _OPTIONS = {
     "-v": "verbose",
     "--verbose": "verbose",
 }
-_VARIABLES = (
+VARIABLES = (
     "GPUENV_JSON",
     "GPUENV_LANG",
     "GPUENV_QUIET",
@@ -31,7 +31,7 @@ _VARIABLES = (
 
 def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[[], int] | None:
     """Return the command that a plain line asks for, None for any other line."""
-    if any(variable in environ for variable in _VARIABLES):
+    if any(variable in environ for variable in VARIABLES):
         return None
     words = tuple(takewhile(_is_word, arguments))
     if words[:1] == ("run",) and len(words) > 1:
