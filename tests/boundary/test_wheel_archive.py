@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from serving import Site, serve
 from torch_wheels import garble, library, wheel_bytes
 from wheel_shop import Manner, WheelShop
 
 from gpuenv.http import FetchLimits, HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
-from gpuenv.wheels.archive import WheelArchive, WheelProblem, open_local_wheel, open_wheel
+from gpuenv.wheels.archive import WheelArchive, WheelProblem, _is_unsafe, open_local_wheel, open_wheel
 
 NAME = "torch-3.0.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 FLAGS = "torch/lib/libtorch_python.so"
@@ -195,3 +197,16 @@ def test_a_wheel_on_disk_is_judged_the_same_way(tmp_path: Path, content: bytes, 
     assert [path.name for path in tmp_path.rglob("*")] == [NAME]
     with pytest.raises(FileNotFoundError):
         open_local_wheel(tmp_path / "other.whl")
+
+
+@given(st.text(alphabet="a.:/\\\0 ", max_size=8))
+def test_names_lead_out_of_no_folder_of_any_system(name: str) -> None:
+    """As pathlib reads names for both kinds of systems; a drive without a letter is refused, too."""
+    windows = PureWindowsPath(name)
+    outside = (
+        PurePosixPath(name).is_absolute() or bool(windows.drive or windows.root) or ".." in windows.parts
+    )
+    if outside or "\0" in name or not name:
+        assert _is_unsafe(name)
+    elif name[1:2] != ":":
+        assert not _is_unsafe(name)

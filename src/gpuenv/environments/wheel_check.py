@@ -6,44 +6,71 @@ was checked as a whole. https://packaging.python.org/en/latest/specifications/re
 
 from __future__ import annotations
 
-import base64
 import csv
+import os
+import stat
 import zipfile
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.environments.check_installed import not_as_planned
-from gpuenv.environments.wheel_cache import digest_of
-from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import CheckedFile
 from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import interruption
 
 _ALGORITHM = "sha256="
+_CHUNK = 1 << 17  # more would cost more for each of thousands of small files
+_LARGE = 4 << 20  # bytes; only while such a file is digested do other threads get on
+_THREADS = 4
+# a pipe in place of a file must not be waited for
+_READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def check_files(files: Iterable[CheckedFile], environment: Path, log: Path) -> None:
-    """Raise InstallFailed `not-as-planned` for the first installed file that is not the wheel's."""
-    folders = site_packages(environment)
-    for file in files:
-        for name, digest in _recorded(Path(file.path)):
-            interruption.check()
-            problem = _difference(name, digest, folders)
+class RecordedFile(NamedTuple):
+    """A file that a wheel installs: its path in site-packages, its digest as in RECORD, its bytes."""
+
+    path: str
+    digest: str
+    size: int
+
+
+class FileCheck:
+    """What wheels say of their files, read beside the caller's work: an environment is compared with it."""
+
+    def __init__(self, files: Iterable[CheckedFile]) -> None:
+        self._files = tuple(files)
+        self._recorded = BackgroundTask(lambda: tuple(_recorded(Path(file.path)) for file in self._files))
+
+    def compare(self, environment: Path, log: Path) -> None:
+        """Raise InstallFailed `not-as-planned` for an installed file that is not the wheel's."""
+        folders = tuple(str(folder) for folder in site_packages(environment))
+        for file, recorded in zip(self._files, self._recorded.result(), strict=True):
+            problem = _first_problem(recorded, folders)
             if problem:
                 message = tr("{file}: {problem}", file=Path(file.path).name, problem=problem)
                 raise not_as_planned(message, str(environment), log)
 
 
-def _recorded(wheel: Path) -> Iterator[tuple[str, str]]:
-    """Yield each file of a wheel that is installed as it is, with its digest.
+def check_files(files: Iterable[CheckedFile], environment: Path, log: Path) -> None:
+    """Raise InstallFailed `not-as-planned` for an installed file that is not its wheel's."""
+    FileCheck(files).compare(environment, log)
+
+
+def _recorded(wheel: Path) -> tuple[RecordedFile, ...]:
+    """Return the files of a wheel that are installed as they are.
 
     What lies in NAME.data goes elsewhere, and scripts there are rewritten.
     """
     with zipfile.ZipFile(wheel) as archive:
         info = next((name for name in archive.namelist() if _is_record(name)), None)
         text = archive.read(info).decode("utf-8") if info else ""
-    yield from parse_record(text)
+    return parse_record(text)
 
 
 def _is_record(name: str) -> bool:
@@ -51,7 +78,7 @@ def _is_record(name: str) -> bool:
     return folder.endswith(".dist-info") and file == "RECORD"
 
 
-def parse_record(text: str) -> tuple[tuple[str, str], ...]:
+def parse_record(text: str) -> tuple[RecordedFile, ...]:
     """Parse a wheel's RECORD: the paths that go into site-packages and their digests, urlsafe base64.
 
     torch/__init__.py,sha256=lrZvTyYpOd0ZqTIcA0cLWkmVXyRbhJ5oKzeHYvlCGlQ,108432
@@ -59,17 +86,55 @@ def parse_record(text: str) -> tuple[tuple[str, str], ...]:
     """
     rows = (row for row in csv.reader(text.splitlines()) if len(row) >= 2)  # noqa: PLR2004 - path, digest
     return tuple(
-        (path, digest.removeprefix(_ALGORITHM))
-        for path, digest, *_ in rows
+        RecordedFile(path, digest.removeprefix(_ALGORITHM).rstrip("="), _size_of(sizes))
+        for path, digest, *sizes in rows
         if digest.startswith(_ALGORITHM) and not path.partition("/")[0].endswith(".data")
     )
 
 
-def _difference(name: str, digest: str, folders: tuple[Path, ...]) -> str | None:
-    path = next((file / name for file in folders if (file / name).is_file()), None)
-    if path is None:
-        return tr("{name} is missing", name=name)
-    actual = base64.urlsafe_b64encode(bytes.fromhex(digest_of(path, Watch(lambda _: None))))
-    if actual.decode().rstrip("=") != digest.rstrip("="):
-        return tr("{name} differs from the wheel's", name=name)
+def _size_of(sizes: list[str]) -> int:
+    return int(sizes[0]) if sizes and sizes[0].isdecimal() and len(sizes[0]) < 20 else 0  # noqa: PLR2004 - digits
+
+
+def _first_problem(recorded: tuple[RecordedFile, ...], folders: tuple[str, ...]) -> str | None:
+    """Return what is wrong with one of the files; the large ones are digested beside the others."""
+    large = [file for file in recorded if file.size >= _LARGE]
+    shares = (large[number::_THREADS] for number in range(_THREADS))
+    beside = [BackgroundTask(partial(_problem_among, share, folders)) for share in shares if share]
+    found = _problem_among((file for file in recorded if file.size < _LARGE), folders)
+    return next(filter(None, (found, *(task.result() for task in beside))), None)
+
+
+def _problem_among(recorded: Iterable[RecordedFile], folders: tuple[str, ...]) -> str | None:
+    for file in recorded:
+        interruption.check()
+        digest = next(filter(None, _digests(file.path, folders)), None)
+        if digest is None:
+            return tr("{name} is missing", name=file.path)
+        if digest != file.digest:
+            return tr("{name} differs from the wheel's", name=file.path)
     return None
+
+
+def _digests(name: str, folders: tuple[str, ...]) -> Iterator[str | None]:
+    return (_digest_of(f"{folder}/{name}") for folder in folders)
+
+
+def _digest_of(path: str) -> str | None:
+    """Return the digest of a file as RECORD spells it, None where there is no file.
+
+    In plain calls of the system: a wheel may have 12,000 files.
+    """
+    try:
+        descriptor = os.open(path, _READING)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no system takes
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        digest = sha256()
+        while chunk := os.read(descriptor, _CHUNK):
+            digest.update(chunk)
+    finally:
+        os.close(descriptor)
+    return urlsafe_b64encode(digest.digest()).decode().rstrip("=")

@@ -18,7 +18,7 @@ from gpuenv.environments.pending import is_pending
 from gpuenv.environments.record import Record, write_record
 from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log, run_steps
 from gpuenv.environments.store import find_place
-from gpuenv.environments.wheel_check import check_files
+from gpuenv.environments.wheel_check import FileCheck
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager
 from gpuenv.installers.conda import commands as conda_calls
@@ -150,14 +150,15 @@ def _build(
     if plan.download is None:  # otherwise checked before it was offered
         check_space(environment, sum(package.size or 0 for package in plan.packages))
     log = making.running.log
+    file_check = FileCheck(plan.checked.files) if plan.checked else None
     if plan.conda is not None:
         make_conda_environment(plan, plan.conda, environment, making)
     else:
         run_steps(plan.steps, making.running, change.mark)
     python = _interpreter(environment, plan, log)
     check_installed(plan, environment.path, log)
-    if plan.checked:
-        check_files(plan.checked.files, environment.path, log)
+    if file_check:
+        file_check.compare(environment.path, log)
     settle(environment, plan, making.running.environ, making.running.tell)
     record = replace(record, created=_now())
     write_record(environment.path, record)
