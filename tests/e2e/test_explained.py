@@ -134,3 +134,13 @@ def test_other_projects_that_a_text_names_are_not_proposed(program: Program) -> 
     assert matches(program, "ModuleNotFoundError: No module named 'spconv'")[0]["command"] is None
     command = matches(program, "ModuleNotFoundError: No module named 'torchaudio'")[0]["command"]
     assert "torchaudio==" in str(command)
+
+
+def test_the_machine_is_asked_once_for_all_that_a_text_tells(program: Program) -> None:
+    smi = fake_nvidia_smi(program.bin, "580.95.05", FakeGpu("NVIDIA H100", "9.0"))
+    calls = program.root / "calls"
+    first, rest = smi.read_text(encoding="utf-8").split("\n", 1)
+    smi.write_text(f"{first}\necho called >> '{calls}'\n{rest}", encoding="utf-8")
+    told = matches(program, f"{NO_KERNELS}\nModuleNotFoundError: No module named 'torchaudio'")
+    assert len({match["command"] for match in told} - {None}) > 1
+    assert calls.read_text(encoding="utf-8").splitlines() == ["called"]

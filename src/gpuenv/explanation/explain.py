@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -42,11 +42,10 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
             "some lines were skipped because the search took too long: give only the lines around the error"
         )
         warnings[PlanWarning("not-all-examined", message)] = None
-    for match in matches[:_REPAIRED]:
-        made = _repair(match, environ)
+    for match, made in _repairs(matches[:_REPAIRED], environ):
         if isinstance(made, str):
             commands[match.id] = made
-        elif made is not None:
+        else:
             warnings[made] = None
     return Explained(matches, commands, tuple(warnings))
 
@@ -71,13 +70,18 @@ def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
         ) from error
 
 
-def _repair(match: SignatureMatch, environ: Mapping[str, str]) -> str | PlanWarning | None:
-    if not match.wants:
-        return None
-    from gpuenv.explanation.repair_plan import repair, requirements_of  # noqa: PLC0415 - planning is much
+def _repairs(
+    matches: tuple[SignatureMatch, ...], environ: Mapping[str, str]
+) -> Iterator[tuple[SignatureMatch, str | PlanWarning]]:
+    if not any(match.wants for match in matches):
+        return
+    from gpuenv.explanation.repair_plan import Repairs, requirements_of  # noqa: PLC0415 - planning is much
 
-    wanted = requirements_of(match)
-    return repair(wanted, dict(match.facts), environ) if wanted else None
+    repairs = Repairs(environ)
+    for match in matches:
+        wanted = requirements_of(match)
+        if wanted:
+            yield match, repairs.repair(wanted, dict(match.facts))
 
 
 def match_data(match: SignatureMatch, command: str | None = None) -> dict[str, Any]:

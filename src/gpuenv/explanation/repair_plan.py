@@ -13,11 +13,13 @@ from gpuenv.environments.store import find_place
 from gpuenv.formats.shell import render_command
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import GpuenvError, Unsatisfiable
+from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.wheel import Platform
-from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.detect import detect
+from gpuenv.planning.make_plan import Basis, WheelBasis, read_basis
 from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.request import STACK
+from gpuenv.resolution.request import STACK, parse_requirements
 from gpuenv.resolution.target import platform_of
 from gpuenv.signatures.match import SignatureMatch
 
@@ -44,39 +46,76 @@ def _filled(template: str, facts: Mapping[str, str]) -> str | None:
     return text if trusted and not requirement.url else None
 
 
-def repair(
-    wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]
-) -> str | PlanWarning:
-    """Return the command that makes an environment on this machine, or why there is none.
+class Repairs:
+    """Makes the commands that repair what one text tells of; what is the same for several is done once."""
 
-    On a machine without an NVIDIA GPU the text may come from another one: where it names that one's compute
-    capability, the command plans for it.
-    """
-    try:
-        plan = _plan(PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME")), environ)
-        if not plan.machines[0].without_gpu:
-            return _creating(wanted, plan, environ)
-        return _for_another(wanted, facts, environ)
-    except Unsatisfiable as refusal:
-        return _from_refusal(refusal, environ)
-    except GpuenvError as error:
-        return PlanWarning("no-plan", tr("no plan was made: {error}", error=error.message))
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._here: Machine | None = None
+        self._made: dict[tuple[tuple[str, ...], str | None], str | PlanWarning] = {}
 
+    def repair(self, wanted: tuple[str, ...], facts: Mapping[str, str]) -> str | PlanWarning:
+        """Return the command that makes an environment on this machine, or why there is none.
 
-def _plan(options: PlanOptions, environ: Mapping[str, str]) -> Plan:
-    """Decide from what is known offline; where that does not do, ask the indexes."""
-    try:
-        return make_plan(replace(options, offline=True), environ, target=".venv")
-    except Unsatisfiable:
-        raise
-    except GpuenvError:  # what else is required was never fetched here
-        return make_plan(options, environ, target=".venv")
+        On a machine without an NVIDIA GPU the text may come from another one: where it names that one's
+        compute capability, the command plans for it.
+        """
+        key = wanted, facts.get("capability")
+        if key not in self._made:
+            self._made[key] = self._repair(*key)
+        return self._made[key]
 
+    def _repair(self, wanted: tuple[str, ...], capability: str | None) -> str | PlanWarning:
+        try:
+            options = PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME"))
+            basis, plan = self._plan(options)
+            if not plan.machines[0].without_gpu:
+                return self._creating(wanted, basis, plan)
+            return self._for_another(wanted, capability)
+        except Unsatisfiable as refusal:
+            return _from_refusal(refusal, self._environ)
+        except GpuenvError as error:
+            return PlanWarning("no-plan", tr("no plan was made: {error}", error=error.message))
 
-def _creating(wanted: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> str:
-    exact = _exact(wanted, plan)
-    argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", environ))
-    return render_command((*argv, *(exact if _holds(exact, plan, environ) else wanted)), _platform(plan))
+    def _plan(self, options: PlanOptions) -> tuple[Basis, Plan]:
+        """Decide from what is known offline; where that does not do, ask the indexes."""
+        if self._here is None:
+            self._here = detect(self._environ)
+        try:
+            return self._decided(replace(options, offline=True))
+        except Unsatisfiable:
+            raise
+        except GpuenvError:  # what else is required was never fetched here
+            return self._decided(options)
+
+    def _decided(self, options: PlanOptions) -> tuple[Basis, Plan]:
+        basis = read_basis(options, self._environ, here=self._here)
+        return basis, basis.plan(self._environ, target=".venv")
+
+    def _creating(self, wanted: tuple[str, ...], basis: Basis, plan: Plan) -> str:
+        exact = _exact(wanted, plan)
+        argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", self._environ))
+        typed = exact if self._holds(exact, basis, plan) else wanted
+        return render_command((*argv, *typed), _platform(plan))
+
+    def _holds(self, exact: tuple[str, ...], basis: Basis, plan: Plan) -> bool:
+        """Whether the exact requirements give the plan that they were taken from."""
+        if isinstance(basis, WheelBasis) and all(
+            _is_of_stack(text) for text in exact
+        ):  # the pages that were read answer it
+            return basis.gives(plan, parse_requirements(exact))
+        try:
+            _, again = self._plan(PlanOptions(requirements=exact))
+        except GpuenvError:
+            return False
+        return (again.variant, again.pins) == (plan.variant, plan.pins)
+
+    def _for_another(self, wanted: tuple[str, ...], capability: str | None) -> str | PlanWarning:
+        if not capability:
+            return _no_gpu_here()
+        _, plan = self._plan(PlanOptions(requirements=wanted, gpus=(capability,)))
+        argv = ("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability)
+        return render_command(argv, _platform(plan))
 
 
 def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
@@ -86,26 +125,15 @@ def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
     return tuple(f"{name}=={versions[name]}" if name in versions else text for name, text in names.items())
 
 
-def _holds(exact: tuple[str, ...], plan: Plan, environ: Mapping[str, str]) -> bool:
-    """Whether the exact requirements give the plan that they were taken from."""
-    try:
-        again = _plan(PlanOptions(requirements=exact), environ)
-    except GpuenvError:
-        return False
-    return (again.variant, again.pins) == (plan.variant, plan.pins)
+def _no_gpu_here() -> PlanWarning:
+    message = tr(
+        "this machine has no NVIDIA GPU: run gpuenv explain where the error occurred to get a plan too"
+    )
+    return PlanWarning("no-gpu-here", message)
 
 
-def _for_another(
-    wanted: tuple[str, ...], facts: Mapping[str, str], environ: Mapping[str, str]
-) -> str | PlanWarning:
-    capability = facts.get("capability")
-    if not capability:
-        message = tr(
-            "this machine has no NVIDIA GPU: run gpuenv explain where the error occurred to get a plan too"
-        )
-        return PlanWarning("no-gpu-here", message)
-    plan = _plan(PlanOptions(requirements=wanted, gpus=(capability,)), environ)
-    return render_command(("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability), _platform(plan))
+def _is_of_stack(requirement: str) -> bool:
+    return canonicalize_name(Requirement(requirement).name) in STACK
 
 
 def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | PlanWarning:

@@ -7,47 +7,45 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpuenv.concurrency.background import BackgroundTask
-from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.notes import none_answered
 from gpuenv.installers import CONDA_MANAGERS, EMBEDDED
 from gpuenv.model.conda import CondaChannel, EnvironmentFile
-from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
-from gpuenv.model.index import IndexConfiguration
+from gpuenv.model.errors import Because
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
 from gpuenv.planning.download_size import with_download
-from gpuenv.planning.index_order import unread_private, with_origin
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines, is_described
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
-from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.requirements import GatheredRequirements, gather_requirements, original_request
-from gpuenv.planning.steps import resolver_question, with_steps
+from gpuenv.planning.steps import with_steps
 from gpuenv.planning.warnings import (
     warn_of_indexes,
     warn_of_settings,
     with_mirror_notes,
     with_shadow_warnings,
 )
-from gpuenv.resolution.decision import Decision, Solution
+from gpuenv.resolution.decision import Decision
 from gpuenv.resolution.digests import CONTRADICTED
 from gpuenv.resolution.direct_urls import refuse_building
-from gpuenv.resolution.plan_builder import build_plan
+from gpuenv.resolution.plan_builder import build_plan, pins_of, sources_of
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import choose_target
 from gpuenv.secrets.url_credentials import has_userinfo
 
 if TYPE_CHECKING:
-    from gpuenv.installers.uv_compile import Resolved
-    from gpuenv.installers.uv_failure import Unresolvable
+    from packaging.requirements import Requirement
+
+    from gpuenv.knowledge.knowledge import Knowledge
+    from gpuenv.planning.conda.plan import ChannelQuery
 
 
 def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -55,24 +53,76 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
 
     Raises UsageError, Unsatisfiable (nothing satisfies the request) or Unreachable (no index could be read).
     """
+    return read_basis(options, environ).plan(environ, target=target)
+
+
+def read_basis(options: PlanOptions, environ: Mapping[str, str], *, here: Machine | None = None) -> Basis:
+    """Read what a plan is decided from; `here` is this machine, where it has been detected before.
+
+    Raises UsageError, Unsatisfiable (where the machine's GPUs cannot be used) or Unreachable.
+    """
     installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
-    machines = choose_machines(options, environ, knowledge)
+    machines = choose_machines(options, environ, knowledge, here)
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
     location = choose_target(machines, options.devices, cpu=wanted.cpu)
     # the installer lists its Pythons while the indexes are read
     pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, location, knowledge, environ))
     if installer.channel != WHEELS:
-        from gpuenv.planning.conda.plan import ChannelQuery, plan_from_channel  # noqa: PLC0415 - for conda alone
+        from gpuenv.planning.conda.plan import ChannelQuery  # noqa: PLC0415 - for conda alone
 
         query = ChannelQuery(request, location, installer.channel, pythons.result(), wanted.file.specs)
-        configuration = configuration_for(options, environ)
-        plan = plan_from_channel(query, options, configuration, knowledge, installer.mirrors, environ)
-        return finished(in_conda(plan, wanted), wanted, environ, target)
+        return ChannelBasis(query, wanted, knowledge)
     listed = list_files(options, request, location, knowledge, environ)
     question = build_input(request, location, knowledge, listed.listings, pythons.result())
-    return plan_of(question, listed, wanted, environ, target=target)
+    return WheelBasis(question, listed, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class WheelBasis:
+    """What a plan of wheels is decided from."""
+
+    question: ResolutionInput
+    listed: PlanListings
+    wanted: PlanRequest
+
+    def plan(self, environ: Mapping[str, str], *, target: str) -> Plan:
+        """Decide; may raise Unsatisfiable or Unreachable."""
+        return plan_of(self.question, self.listed, self.wanted, environ, target=target)
+
+    def gives(self, plan: Plan, requirements: tuple[Requirement, ...]) -> bool:
+        """Whether other requirements, for the same projects of the torch stack alone, give the same plan."""
+        request = replace(self.wanted.request, requirements=requirements, optional=(), spelled_out=True)
+        question = self.question.with_request(request)
+        best = next(iter(decide(question).choices), None)
+        if best is None:
+            return False
+        pins = pins_of(best, sources_of(best, self.listed.configurations[0]), question)
+        return (str(best.candidate.variant), pins) == (plan.variant, plan.pins)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelBasis:
+    """What a plan is decided from whose torch is a package of a conda channel."""
+
+    query: ChannelQuery
+    wanted: PlanRequest
+    knowledge: Knowledge
+
+    def plan(self, environ: Mapping[str, str], *, target: str) -> Plan:
+        """Read the channel, and decide; may raise Unsatisfiable or Unreachable."""
+        from gpuenv.planning.conda.plan import plan_from_channel  # noqa: PLC0415 - for conda alone
+
+        wanted = self.wanted
+        configuration = configuration_for(wanted.options, environ)
+        plan = plan_from_channel(
+            self.query, wanted.options, configuration, self.knowledge, wanted.mirrors, environ
+        )
+        return finished(in_conda(plan, wanted), wanted, environ, target)
+
+
+Basis = WheelBasis | ChannelBasis
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +201,12 @@ def plan_of(
     question = with_numpy(question, best, configuration, wanted.options, environ)
     official = wanted.mirrors.find("official").torch
     question = replace(question, cpu_index=f"{official.address}/cpu" if official else None)
-    plan = _with_first_index(question, decision, listed, wanted.options, environ)
+    if question.request.to_resolve:
+        from gpuenv.planning.with_others import plan_with_others  # noqa: PLC0415 - for other packages
+
+        plan = plan_with_others(question, decision, listed, wanted.options, environ)
+    else:
+        plan = build_plan(question, decision, best, configuration)
     return completed(plan, question, decision, listed, wanted, environ, target=target)
 
 
@@ -228,69 +283,3 @@ def _request(options: PlanOptions, gathered: GatheredRequirements, manager: str)
         optional=gathered.optional,
         spelled_out=not gathered.optional,
     )
-
-
-def _with_first_index(
-    question: ResolutionInput,
-    decision: Decision,
-    listed: PlanListings,
-    options: PlanOptions,
-    environ: Mapping[str, str],
-) -> Plan:
-    """Return the plan with the first index that serves all that it needs."""
-    configurations = listed.configurations
-    if not question.request.to_resolve:
-        return build_plan(question, decision, decision.choices[0], configurations[0], ())
-    first, *others = configurations
-    known = load_mirrors(environ).all
-    unread = None if options.offline else unread_private(question.request.to_resolve, listed, known)
-    try:
-        return _resolve_jointly(question, decision, first, options, environ, unread)
-    except Unreachable as error:
-        if error is unread:
-            raise
-        if not others:
-            raise with_origin(error, listed.configured) from None
-        passed_over = _passed_over(first, error)
-    listed = replace(listed, configurations=tuple(others))
-    plan = _with_first_index(question, decision, listed, options, environ)
-    return replace(plan, warnings=(*plan.warnings, passed_over))
-
-
-def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanWarning:
-    """Warn of an index that does not have the other packages."""
-    index = configuration.index_url
-    location = (index.name or index.url) if index else tr("the installer's default")
-    text = tr("the index `{place}` was skipped: {problem}", place=location, problem=error.message)
-    details = "; ".join(because.text for because in error.because)
-    return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
-
-
-def _resolve_jointly(
-    question: ResolutionInput,
-    decision: Decision,
-    configuration: IndexConfiguration,
-    options: PlanOptions,
-    environ: Mapping[str, str],
-    unread: Unreachable | None,
-) -> Plan:
-    from gpuenv.planning.complete_wheelhouses import compile_requirements  # noqa: PLC0415 - for other packages
-    from gpuenv.planning.pages.direct_urls import with_direct_urls  # noqa: PLC0415
-    from gpuenv.planning.resolve_others import only_fitting, resolve_jointly  # noqa: PLC0415
-
-    def plan_for(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> Plan:
-        return build_plan(question, decision, solution, configuration, resolved)
-
-    def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> Resolved | Unresolvable:
-        named = with_direct_urls(plan, load_mirrors(environ))
-        compile_input = replace(resolver_question(named, question.target, options), wheels_only=wheels_only)
-        return only_fitting(compile_requirements(compile_input, environ, unread), question.target)
-
-    pages = Pages(configuration, environ, offline=options.offline)
-    try:
-        return resolve_jointly(decision.choices, plan_for, compile_plan, pages.has_wheels_of)
-    except (Unsatisfiable, Unreachable) as error:
-        if options.offline:
-            text = tr("offline mode uses wheelhouses and caches only: omit --offline, or give --find-links")
-            error.fixes = (Fix(text), *error.fixes)
-        raise
