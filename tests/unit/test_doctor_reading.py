@@ -16,7 +16,8 @@ from gpuenv.doctor.probes.gpus import parse_states
 from gpuenv.doctor.probes.kernel import parse_modules
 from gpuenv.doctor.probes.system import parse_cpu_flags, parse_os_release, read_variables
 from gpuenv.environments.contents.dists import parse_headers, parse_record, parse_tags
-from gpuenv.environments.interpreter import parse_answer, parse_pyvenv
+from gpuenv.environments.contents.pyvenv import parse_pyvenv
+from gpuenv.environments.interpreter import parse_answer
 from gpuenv.environments.snapshot import SnapshotManifest, parse_manifest
 from gpuenv.installers.dry_run import PackageChange, parse_pip_report, parse_uv_changes
 from gpuenv.model.findings import GpuState

@@ -13,7 +13,6 @@ from gpuenv.http.timeouts import Patience, Watch
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.plan import FilePlace, StackFile
-from gpuenv.wheels.download import Expected, download
 
 _ANY_PACE = Patience(slow_bytes=0)
 
@@ -97,6 +96,8 @@ def _fetch(
         stored = store.find(listed, file.filename, watch) if listed else None
         if stored is not None:
             return stored, str(listed)
+        from gpuenv.wheels.download import Expected, download  # noqa: PLC0415 - not for what is there
+
         follow.begins(file, location)
         part, counted = store.part(key), _Counted(watch)
         try:

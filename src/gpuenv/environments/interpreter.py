@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpuenv.environments.contents.pyvenv import parse_pyvenv
 from gpuenv.host.executables import is_there, read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -86,12 +87,6 @@ def parse_answer(text: str) -> dict[str, Any]:
     if not isinstance(answer, dict) or not isinstance(answer.get("packages"), list):
         raise ValueError(tr("the interpreter's response has an unexpected format"))
     return answer
-
-
-def parse_pyvenv(text: str) -> dict[str, str]:
-    """Parse pyvenv.cfg: `include-system-site-packages = false`; keys in lower case."""
-    pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
-    return {key.strip().lower(): value.strip() for key, _, value in pairs}
 
 
 def _out_of_reach(python: Path) -> str | None:

@@ -16,7 +16,6 @@ from gpuenv.model.plan import Step
 from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.process import interruption
 from gpuenv.process import subprocesses as process
-from gpuenv.signatures.log_pages import readable_lines
 
 _SHOWN_LINES = 15
 _SHOWN_LETTERS = 64 * 1024
@@ -50,6 +49,8 @@ def run_steps(steps: tuple[Step, ...], running: StepEnvironment, after_each: Cal
 
 def step_failed(step: Step, done: process.Completed, log: Path) -> InstallFailed:
     """Say which step failed, with the last lines it printed and where all of them are."""
+    from gpuenv.signatures.log_pages import readable_lines  # noqa: PLC0415 - for a failure alone
+
     lines = [line.rstrip() for line in readable_lines(done.stdout[-_SHOWN_LETTERS:]) if line.strip()]
     last = "\n".join(lines[-_SHOWN_LINES:]) or done.error or tr("it printed nothing")
     ending = (

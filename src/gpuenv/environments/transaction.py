@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from gpuenv.environments import journal as journals
-from gpuenv.environments import ledger, renaming, snapshot
+from gpuenv.environments import ledger, snapshot
 from gpuenv.environments.os_errors import DISK_FULL, convert_os_error, converting_os_errors
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
@@ -80,7 +80,7 @@ def recover(environment: EnvironmentPaths) -> bool:
         elif entry.kind == "repair":
             snapshot.undo(environment, entry)
         else:
-            renaming.finish(environment, entry)
+            _finish_renaming(environment, entry)
         return exists
 
 
@@ -93,8 +93,14 @@ def recover_to_remove(environment: EnvironmentPaths) -> bool:
     with suppress(InstallFailed, UsageError):
         entry = ledger.begun(environment)
         if entry is not None and entry.kind == "renaming":
-            renaming.finish(environment, entry)
+            _finish_renaming(environment, entry)
     return left
+
+
+def _finish_renaming(environment: EnvironmentPaths, entry: ledger.LedgerEntry) -> None:
+    from gpuenv.environments import renaming  # noqa: PLC0415 - after a kill alone
+
+    renaming.finish(environment, entry)
 
 
 def _settle(environment: EnvironmentPaths) -> bool:

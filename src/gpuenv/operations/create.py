@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,12 @@ from gpuenv.environments.run_steps import StepEnvironment, check_space, new_log,
 from gpuenv.environments.store import find_place
 from gpuenv.environments.wheel_check import FileCheck
 from gpuenv.i18n.messages import tr
-from gpuenv.installers import get_manager
-from gpuenv.installers.conda import commands as conda_calls
+from gpuenv.installers import CONDA_MANAGERS, get_manager
 from gpuenv.installers.protocol import environment_python
 from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.journal import Transaction
 from gpuenv.on_disk.places import EnvironmentPaths
-from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
-from gpuenv.operations.proof_age import proven
 from gpuenv.operations.settle import settle
 from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.process import interruption
@@ -73,7 +71,7 @@ class Options:
 
 def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
-    environment = find_place(name, environ, environments_home(manager, environ))
+    environment = _find_place(name, environ, manager)
     if not is_pending(environment):
         transaction.check_free(environment, force=force)
     return environment
@@ -105,7 +103,7 @@ def create(
     ProofInterrupted where Ctrl-C ended the verification of a new one; a replaced one is restored then, too.
     """
     options = options or Options()
-    environment = find_place(name, environ, environments_home(plan.manager, environ))
+    environment = _find_place(name, environ, plan.manager)
     with interruption.heeded(), locked(environment, wait_s=options.wait_s, tell=options.tell) as descriptors:
         if transaction.recover(environment):
             options.tell(tr("an interrupted change of `{name}` was undone", name=environment.name))
@@ -113,12 +111,20 @@ def create(
         log = options.log or new_log(environment)
         running = _running(plan, environ, options, log, descriptors)
         with transaction.changing(environment, force=options.force) as change:
-            making = CondaCreation(running, options.progress, change.mark)
             machines = plan_data.get("machines") or [None]
             record = Record(
                 environment.name, _now(), plan.manager, plan_data, machines[0], request=options.request
             )
-            return _build(environment, plan, record, change, making, verify)
+            install = partial(_install, plan, environment, running, options, change.mark)
+            return _build(environment, plan, record, change, running, install, verify)
+
+
+def _find_place(name: str, environ: Mapping[str, str], manager: str) -> EnvironmentPaths:
+    if manager not in CONDA_MANAGERS:
+        return find_place(name, environ)
+    from gpuenv.operations.create_conda import environments_home  # noqa: PLC0415 - for conda alone
+
+    return find_place(name, environ, environments_home(manager, environ))
 
 
 def _running(
@@ -139,27 +145,41 @@ def _running(
     )
 
 
+def _install(
+    plan: Plan,
+    environment: EnvironmentPaths,
+    running: StepEnvironment,
+    options: Options,
+    mark: Callable[[], None],
+) -> None:
+    if plan.conda is None:
+        run_steps(plan.steps, running, mark)
+        return
+    from gpuenv.operations.create_conda import CondaCreation, make_conda_environment  # noqa: PLC0415
+
+    making = CondaCreation(running, options.progress, mark)
+    make_conda_environment(plan, plan.conda, environment, making)
+
+
 def _build(
     environment: EnvironmentPaths,
     plan: Plan,
     record: Record,
     change: Transaction,
-    making: CondaCreation,
+    running: StepEnvironment,
+    install: Callable[[], None],
     verify: Verify | None,
 ) -> CreateResult:
     if plan.download is None:  # otherwise checked before it was offered
         check_space(environment, sum(package.size or 0 for package in plan.packages))
-    log = making.running.log
+    log = running.log
     file_check = FileCheck(plan.checked.files) if plan.checked else None
-    if plan.conda is not None:
-        make_conda_environment(plan, plan.conda, environment, making)
-    else:
-        run_steps(plan.steps, making.running, change.mark)
+    install()
     python = _interpreter(environment, plan, log)
     check_installed(plan, environment.path, log)
     if file_check:
         file_check.compare(environment.path, log)
-    settle(environment, plan, making.running.environ, making.running.tell)
+    settle(environment, plan, running.environ, running.tell)
     record = replace(record, created=_now())
     write_record(environment.path, record)
     note_external(environment)
@@ -172,6 +192,8 @@ def _build(
             raise proof_interrupted(environment.name, environment.path, python) from None
         raise
     if verified:
+        from gpuenv.operations.proof_age import proven  # noqa: PLC0415 - not for --no-verify
+
         write_record(environment.path, proven(record, verified.data, ok=verified.ok))
     restored = change.replaces and verified is not None and not verified.ok
     if restored:
@@ -183,8 +205,11 @@ def _build(
 
 def _interpreter(environment: EnvironmentPaths, plan: Plan, log: Path) -> Path:
     system = "windows" if os.name == "nt" else "linux"
-    find = environment_python if plan.conda is None else conda_calls.environment_python
-    python = Path(find(str(environment.path), system))
+    python = Path(environment_python(str(environment.path), system))
+    if plan.conda is not None:
+        from gpuenv.installers.conda import commands as conda_calls  # noqa: PLC0415 - for conda alone
+
+        python = Path(conda_calls.environment_python(str(environment.path), system))
     if not python.exists():
         raise InstallFailed(
             tr("the installer did not create an interpreter at `{path}`", path=python),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gpuenv import matrices
 from gpuenv.i18n.messages import tr
@@ -15,7 +16,9 @@ from gpuenv.operations.fetch_stack import StackNotFetchedError, not_fetched
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.mirrors.sources import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
-from gpuenv.signatures.installer_faults import MISSING, FoundFault, find_fault, parse_installer_fault
+
+if TYPE_CHECKING:
+    from gpuenv.signatures.installer_faults import FoundFault
 
 _MOST = 30  # plans; there are fewer mirrors
 
@@ -114,6 +117,12 @@ class Fallback:
     def _blame(self, error: GpuenvError | StackNotFetchedError, failed: Plan | None) -> MirrorFailure | None:
         if isinstance(error, StackNotFetchedError):
             return self._blame_of_files(error)
+        from gpuenv.signatures.installer_faults import (  # noqa: PLC0415 - after a failure alone
+            MISSING,
+            find_fault,
+            parse_installer_fault,
+        )
+
         faults = map(parse_installer_fault, matrices.load("installer-faults"))
         text = "\n".join(because.text for because in error.because)
         fault = find_fault(text, tuple(faults))

@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpuenv.environments.file_lock import locked
 from gpuenv.environments.listing import Environment, find_environment
 from gpuenv.environments.pending import is_pending
 from gpuenv.files.read_limited import read_limited
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, ProofInterrupted
-from gpuenv.model.machine import Machine
-from gpuenv.operations.verify import VerifyResult, only_devices, verify
 from gpuenv.planning.options import PlanOptions
 from gpuenv.secrets.url_credentials import redact_credentials
-from gpuenv.verification.locate import locate
+
+if TYPE_CHECKING:
+    from gpuenv.model.machine import Machine
+    from gpuenv.operations.verify import VerifyResult
 
 
 def find_unproven(name: str, request: str, environ: Mapping[str, str]) -> Environment | None:
@@ -37,6 +38,10 @@ def prove_again(
 
     Raises ProofInterrupted on Ctrl-C, UsageError where its Python is gone or another gpuenv is at work on it.
     """
+    from gpuenv.environments.file_lock import locked  # noqa: PLC0415 - after an interruption alone
+    from gpuenv.operations.verify import only_devices, verify  # noqa: PLC0415
+    from gpuenv.verification.locate import locate  # noqa: PLC0415
+
     environment = unproven.paths
     python = locate(str(environment.path), environ, lambda _: None).python
     try:

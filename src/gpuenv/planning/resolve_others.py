@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -12,12 +13,14 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
-from gpuenv.model.locked import LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Rejection
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.direct_urls import warn_of_building, warn_of_unresolved
 from gpuenv.resolution.rules.platform_tags import fits_name
 from gpuenv.resolution.target import Target
+
+if TYPE_CHECKING:
+    from gpuenv.model.locked import LockedFile
 
 _MOST_TRIES = 25
 _MOST_BUILDS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuenv.environments.interpreter import parse_pyvenv
+from gpuenv.environments.contents.pyvenv import parse_pyvenv
 from gpuenv.host.executables import read_text
 from gpuenv.installers import uv
 from gpuenv.installers.protocol import without

@@ -7,20 +7,19 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpuenv.changes.pip_hashes import with_files_held
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import bad_usage, confirm, print_data, with_outcome
 from gpuenv.cli.progress import fetching, following
 from gpuenv.environments.folders.preconditions import check_beginning
-from gpuenv.environments.listing import Environment
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
+from gpuenv.installers import uv
 from gpuenv.model.errors import InstallFailed, VerificationFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths
@@ -29,9 +28,11 @@ from gpuenv.operations.fetch_stack import Provided, StackNotFetchedError, fetch_
 from gpuenv.operations.plan_with_retries import Fallback
 from gpuenv.operations.resolve_all import check_disk, check_least_room, with_all_files
 from gpuenv.operations.unverified import find_unproven, request_digest
-from gpuenv.operations.verify import verify_created
 from gpuenv.planning.conda.choose import choose_manager
 from gpuenv.planning.options import PlanOptions
+
+if TYPE_CHECKING:
+    from gpuenv.environments.listing import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,16 @@ def _carry_out(
             )
         except StackNotFetchedError as error:
             raise error.logged(log) from None
-    with console.working(tr("resolving")):
-        holding = with_files_held(provided.local, fallback.options, os.environ, str(environment.path))
-    for warning in holding.warnings:
-        console.note(warning.message)
-    planned = replace(
-        provided.planned, warnings=(*provided.planned.warnings, *fallback.warnings, *holding.warnings)
-    )
+    local, warnings = provided.local, fallback.warnings
+    if local.manager != uv.NAME:
+        from gpuenv.changes.pip_hashes import with_files_held  # noqa: PLC0415 - for pip alone
+
+        with console.working(tr("resolving")):
+            holding = with_files_held(local, fallback.options, os.environ, str(environment.path))
+        for warning in holding.warnings:
+            console.note(warning.message)
+        local, warnings = holding.plan, (*warnings, *holding.warnings)
+    planned = replace(provided.planned, warnings=(*provided.planned.warnings, *warnings))
     with following(tr("fetching packages"), quiet=console.quiet) as progress:
         how = creating.Options(
             force=chosen.force,
@@ -170,8 +174,8 @@ def _carry_out(
             progress=progress,
             request=None if planning.make else request_digest(fallback.options),
         )
-        local = Provided(planned, holding.plan)
-        return _apply(name, local, fallback.options.devices, chosen, console, how, planning.more())
+        held = Provided(planned, local)
+        return _apply(name, held, fallback.options.devices, chosen, console, how, planning.more())
 
 
 def _apply(
@@ -187,6 +191,8 @@ def _apply(
     proofs: list[VerificationFailed] = []
 
     def verify(python: Path) -> creating.Verified:
+        from gpuenv.operations.verify import verify_created  # noqa: PLC0415 - not for --no-verify
+
         with console.working(tr("verifying")):
             proof = verify_created(python, plan.machines[0], os.environ, devices)
         if proof.error is not None:
