@@ -10,11 +10,13 @@ import sys
 
 import pytest
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
+from index_server import IndexServer
 from running import Program
 
 import gpuenv
 
-HEAVY = {"requests", "urllib3", "cachecontrol", "yaml", "ruamel", "rich", "uv", "tomli", "idna", "certifi"}
+NETWORK = {"requests", "urllib3", "charset_normalizer", "http.client", "ssl", "email.message", "msgpack"}
+HEAVY = {"requests", "urllib3", "yaml", "ruamel", "rich", "uv", "tomli", "idna", "certifi"}
 LIGHT = {"typer", "annotated_doc", "shellingham", "packaging", "platformdirs", "filelock"}
 # what a Python brings along before gpuenv is started: .pth files, coverage of these tests
 _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage", "distutils-precedence"}
@@ -39,14 +41,19 @@ def commands_of(text: str) -> set[str]:
 
 def loaded(program: Program, *arguments: str) -> set[str]:
     """Return the modules of others that a command loads, by their first names."""
+    first = {name.partition(".")[0] for name in all_loaded(program, *arguments)}
+    return first - set(sys.stdlib_module_names) - _AROUND - {"gpuenv"}
+
+
+def all_loaded(program: Program, *arguments: str) -> set[str]:
+    """Return all modules that a command loads."""
     argv = [sys.executable, "-X", "importtime", "-m", "gpuenv", *arguments]
     done = subprocess.run(
         argv, env=program.environ, cwd=program.root / "work", capture_output=True, text=True, check=True
     )
     names = re.findall(r"^import time:[^|]+\|[^|]+\|\s*([\w.]+)$", done.stderr, re.MULTILINE)
     assert "gpuenv" in names
-    first = {name.partition(".")[0] for name in names}
-    return first - set(sys.stdlib_module_names) - _AROUND - {"gpuenv"}
+    return set(names)
 
 
 def test_the_version_loads_nothing_else(program: Program) -> None:
@@ -65,6 +72,18 @@ def test_nothing_heavy_is_loaded_to_look_at_the_machine(program: Program, argume
 @pytest.mark.parametrize("arguments", [("list",), ("matrix", "show", "cuda"), ("mirrors", "list")])
 def test_nothing_heavy_is_loaded_to_list(program: Program, arguments: tuple[str, ...]) -> None:
     assert loaded(program, *arguments) <= LIGHT
+
+
+def test_a_plan_that_asks_nobody_loads_nothing_of_the_network(
+    program: Program, server: IndexServer, mirrors: tuple[str, ...]
+) -> None:
+    """Neither with what ships with gpuenv, nor with pages and sizes that an earlier plan has read."""
+    machine = ("--driver", "535.104.05", "--gpu", "9.0")
+    assert NETWORK & all_loaded(program, "plan", *machine, "--offline") == set()
+    assert "requests" in all_loaded(program, "plan", *machine, *mirrors)
+    server.forget()
+    assert NETWORK & all_loaded(program, "plan", *machine, *mirrors, "--offline") == set()
+    assert not server.count()
 
 
 def test_help_tells_every_command(program: Program) -> None:

@@ -25,6 +25,11 @@ class BackgroundTask(Generic[T]):
         except BaseException as error:  # noqa: BLE001 - raised again where the result is asked for
             self._error = error
 
+    def is_done(self, *, within_s: float) -> bool:
+        """Wait for the work at most so many seconds; return whether it is done."""
+        self._thread.join(within_s)
+        return not self._thread.is_alive()
+
     def result(self) -> T:
         """Wait for the work; return its result, or raise what it raised."""
         self._thread.join()

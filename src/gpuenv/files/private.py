@@ -36,15 +36,15 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def replace_private(path: Path, text: str) -> None:
+def replace_private(path: Path, content: str | bytes) -> None:
     """Replace a file of the cache in one step by one of mode 0600, its folder created; raise OSError."""
     import tempfile  # noqa: PLC0415 - most commands write none
 
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         Path(temporary).replace(path)
     except OSError:
         Path(temporary).unlink(missing_ok=True)

@@ -2,12 +2,12 @@
 
 from gpuenv.http.client import (
     HttpClient,
-    Pending,
     fetch_page,
     fetch_size,
     fetch_sizes,
 )
 from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem
+from gpuenv.http.pending import Pending
 
 __all__ = [
     "FetchLimits",

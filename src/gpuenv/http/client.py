@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, limits_of, timed_out
+from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, limits_of
+from gpuenv.http.forms import TEXT, PageForm
+from gpuenv.http.page_store import FOLDER, PageStore
+from gpuenv.http.pending import Pending, Requested
+from gpuenv.http.wanted import WantedPage
+from gpuenv.i18n.messages import tr
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.process.surroundings import cache_root
 from gpuenv.secrets.url_credentials import without_userinfo
@@ -31,29 +35,6 @@ T = TypeVar("T")
 
 _LARGEST_NETRC = 1 << 20  # bytes
 _SIZES_AT_A_TIME = 16
-
-
-class Pending(Generic[T]):
-    """Work in a daemon thread, with a time limit that includes name look-ups and slow headers."""
-
-    def __init__(self, work: Callable[[], T], limit_s: float) -> None:
-        self._answer: concurrent.futures.Future[T] = concurrent.futures.Future()
-        self._limit_s = limit_s
-        self._ends = time.monotonic() + limit_s
-        threading.Thread(target=self._run, args=(work,), daemon=True).start()
-
-    def _run(self, work: Callable[[], T]) -> None:
-        try:
-            self._answer.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
-            self._answer.set_exception(error)
-
-    def result(self) -> T:
-        """Wait for the answer; raise HttpProblem when the time is up."""
-        try:
-            return self._answer.result(timeout=max(0.0, self._ends - time.monotonic()))
-        except concurrent.futures.TimeoutError:
-            raise HttpProblem(timed_out(self._limit_s)) from None
 
 
 class HttpClient:
@@ -77,13 +58,13 @@ class HttpClient:
         _ignore_endless_netrc()
         self.limits = limits or limits_of(environ)
         self.offline = offline
-        self._fresh = fresh
         self._access = access
         self._ca_bundle = (
             access.ca_bundle or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR") or True
         )
         self.cache = cache_root(environ)
         self._sizes = SizeStore(self.cache / "sizes.json")
+        self._pages = None if fresh else PageStore(self.cache / FOLDER)
         self._opened: Transport | None = None
         self._opening = threading.Lock()
 
@@ -104,42 +85,52 @@ class HttpClient:
 
         with self._opening:
             if self._opened is None:
-                self._opened = Transport(
-                    self.cache / "http",
-                    self._access,
-                    self.limits,
-                    ca_bundle=self._ca_bundle,
-                    offline=self.offline,
-                    fresh=self._fresh,
-                )
+                self._opened = Transport(self._access, self.limits, ca_bundle=self._ca_bundle)
             return self._opened
 
     def begin_page(self, url: str, accept: str) -> Pending[HttpPage]:
         """Start to read a page; `result()` returns it or raises HttpProblem."""
-        return Pending(lambda: self._transport.page(url, accept), self.limits.whole_s)
+        return self.begin(url, accept, TEXT)
+
+    def begin(self, url: str, accept: str, form: PageForm[T], *, public: bool = False) -> Pending[T]:
+        """Start to read a page; `result()` returns it in its form, or raises HttpProblem or ValueError.
+
+        Nobody is asked for a page that is kept and fresh. One that asks not to be stored is not kept, unless
+        it is `public` and can be revalidated.
+        """
+        wanted = WantedPage(url, accept, form, self._pages, public)
+        kept = wanted.find(url)
+        if kept is not None and (self.offline or kept.is_fresh(time.time())):
+            return Pending(lambda: wanted.read_kept(kept))
+        if self.offline:
+            return Pending(_not_cached)
+        return Requested(lambda: wanted.fetch(self._transport, kept), self.limits.whole_s)
 
     def begin_size(self, url: str, turn: threading.Semaphore | None = None) -> Pending[int | None]:
         """Start to request a file's size in bytes; `result()` is None where it is unknown."""
-        return Pending(lambda: self._size(url, turn), self.limits.whole_s)
-
-    def forget(self, url: str) -> None:
-        """Drop a page from the cache: it is not what was requested."""
-        self._transport.forget(url)
+        known = self._sizes.get(_size_key(url))
+        if known is not None or self.offline:
+            return Pending(lambda: known)
+        return Requested(lambda: self._size(url, turn), self.limits.whole_s)
 
     def open_uncached(self) -> requests.Session:
         """Open a session without a cache, for parts of large files."""
         return self._transport.open_uncached()
 
     def _size(self, url: str, turn: threading.Semaphore | None) -> int | None:
-        key = without_userinfo(url.partition("#")[0])
-        known = self._sizes.get(key)
-        if known is not None or self.offline:
-            return known
         with turn or nullcontext():
             size = self._transport.size(url)
         if size is not None:
-            self._sizes.add(key, size)
+            self._sizes.add(_size_key(url), size)
         return size
+
+
+def _size_key(url: str) -> str:
+    return without_userinfo(url.partition("#")[0])
+
+
+def _not_cached() -> NoReturn:
+    raise HttpProblem(tr("is not in the cache"))
 
 
 class SizeStore:

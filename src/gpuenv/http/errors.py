@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from gpuenv.i18n.messages import tr
+from gpuenv.secrets.url_credentials import without_userinfo
+from gpuenv.untrusted.bounds import shortened
 
 _NAMED_BY = "GPUENV_HTTP_TIMEOUT"
 _LONGEST_S = 86400.0
@@ -54,11 +57,6 @@ class HttpPage:
     url: str
     text: str
     content_type: str
-    status: int
-
-
-class NotCachedError(OSError):
-    """An offline request for a page that is not in the cache."""
 
 
 class StrayRedirectError(ValueError):
@@ -68,3 +66,16 @@ class StrayRedirectError(ValueError):
 def timed_out(seconds: float) -> str:
     """Say that a time limit ran out."""
     return tr("timed out after {seconds} s", seconds=f"{seconds:g}")
+
+
+def describe_status(status: int, url: str, final_url: str) -> str:
+    """Say which status a server sent, and which server after redirects to another."""
+    location = _host(final_url)
+    if location == _host(url):
+        return tr("answered {status}", status=status)
+    return tr("redirects to {host}, which answered {status}", host=location, status=status)
+
+
+def _host(url: str) -> str:
+    """Return a URL's host, without user and password."""
+    return shortened(urlsplit(without_userinfo(url)).netloc)

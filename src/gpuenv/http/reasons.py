@@ -13,7 +13,7 @@ import requests
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 
 from gpuenv.http.connections import EndlessError, GarbledHeadersError
-from gpuenv.http.errors import FetchLimits, HttpProblem, NotCachedError, StrayRedirectError, timed_out
+from gpuenv.http.errors import FetchLimits, HttpProblem, StrayRedirectError, timed_out
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.bounds import shortened
 
@@ -38,7 +38,6 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
         (EndlessError, tr("sent an answer without end")),
         (GarbledHeadersError, tr("sent headers that cannot be read")),
         (StrayRedirectError, tr("redirects to what is not the address of an index")),
-        (NotCachedError, tr("is not in the cache")),
         (requests.TooManyRedirects, tr("redirected too often")),
         (requests.ConnectTimeout, timed_out(limits.connect_s)),
         (requests.Timeout, timed_out(limits.read_s)),

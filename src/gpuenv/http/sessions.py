@@ -17,7 +17,6 @@ from requests.utils import should_bypass_proxies
 from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
-from gpuenv.http.cache import discard
 from gpuenv.http.errors import StrayRedirectError
 from gpuenv.model.access import Access, with_scheme
 
@@ -76,7 +75,7 @@ class Session(requests.Session):
         login = logins.find(request.url, unquote(str(user)) if user else None)
         if login is None:
             return response
-        discard(response)
+        response.close()
         again = request.copy()
         again.prepare_auth(HTTPBasicAuth(*(word.encode() for word in login)))
         return super().send(again, **options)
@@ -88,7 +87,7 @@ def _leave_body(response: requests.Response) -> None:
     if length.isdecimal() and len(length) < len(str(_SHORT)) and response.raw is not None:
         read = getattr(response.raw, "read1", response.raw.read)
         read(_SHORT, decode_content=False)
-    discard(response)
+    response.close()
 
 
 def _check_redirect(source: str, target: str) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import requests
@@ -15,6 +13,7 @@ from urllib3.exceptions import HTTPError
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem
+from gpuenv.http.freshness import Validators, max_age
 from gpuenv.http.reasons import reason_of
 from gpuenv.http.timeouts import MinimumRate, Patience
 from gpuenv.i18n.messages import tr
@@ -26,21 +25,6 @@ if TYPE_CHECKING:
 _PIECE = 1 << 17
 _GZIP = ("gzip", "x-gzip")  # the only encodings that are requested
 _WINDOW = 16 + zlib.MAX_WBITS
-_MAX_AGE = re.compile(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Validators:
-    """What tells one state of a file from another (RFC 9110, 8.8)."""
-
-    etag: str | None = None
-    last_modified: str | None = None
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers of a conditional request."""
-        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
-        return {name: value for name, value in headers.items() if value}
 
 
 class Stream:
@@ -50,7 +34,7 @@ class Stream:
         self.url = response.url
         self.unchanged = response.status_code == requests.codes.not_modified
         self.validators = Validators(response.headers.get("ETag"), response.headers.get("Last-Modified"))
-        self.max_age_s = _max_age(response.headers.get("Cache-Control", ""))
+        self.max_age_s = max_age(response.headers.get("Cache-Control", ""))
         self._response, self._limits, self._patience = response, limits, patience
 
     def pieces(self) -> Iterator[bytes]:
@@ -122,13 +106,6 @@ class Streams:
             return self._idle.pop()
         except IndexError:
             return self._client.open_uncached()
-
-
-def _max_age(cache_control: str) -> int:
-    """Return for how many seconds a response stays fresh; 0 where that is unknown."""
-    match = _MAX_AGE.search(cache_control)
-    cacheable = "no-cache" not in cache_control and "no-store" not in cache_control
-    return int(match[1]) if match and cacheable else 0
 
 
 def is_packed(response: requests.Response) -> bool:

@@ -5,68 +5,68 @@ from __future__ import annotations
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
-from pathlib import Path
-from urllib.parse import urlsplit
+from typing import TypeVar
 
 import requests
-from requests.adapters import HTTPAdapter
 
 from gpuenv import __version__
-from gpuenv.http.cache import CachingAdapter, DiskCache, discard, retries
+from gpuenv.http.conditional import ConditionalSession, retries
 from gpuenv.http.connections import BoundedAdapter, Bounds
-from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, timed_out
+from gpuenv.http.errors import MISSING, FetchLimits, HttpPage, HttpProblem, describe_status, timed_out
+from gpuenv.http.page_store import KeptPage, Known
 from gpuenv.http.reasons import open_response
 from gpuenv.http.sessions import Session
 from gpuenv.i18n.messages import tr
 from gpuenv.model.access import Access
-from gpuenv.secrets.url_credentials import without_userinfo
-from gpuenv.untrusted.bounds import shortened
+
+_S = TypeVar("_S", bound=Session)
 
 _CHUNK = 1 << 16
 _AROUND_PAGE = 1 << 20  # bytes of headers and of what cuts a page into chunks
 
 
-class Transport:
-    """Connections and the cache of pages; thread-safe. `offline` and `fresh` as in HttpClient."""
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer from `url`, the address after redirects: a page, or `unchanged`, what is known of it."""
 
-    def __init__(
-        self,
-        cache: Path,
-        access: Access,
-        limits: FetchLimits,
-        *,
-        ca_bundle: str | bool,
-        offline: bool,
-        fresh: bool,
-    ) -> None:
+    url: str
+    page: HttpPage
+    status: int
+    headers: dict[str, str]
+    unchanged: KeptPage | None = None
+
+
+class Transport:
+    """Connections; thread-safe."""
+
+    def __init__(self, access: Access, limits: FetchLimits, *, ca_bundle: str | bool) -> None:
         self.limits = limits
         self._access = access
         self._ca_bundle = ca_bundle
-        self._offline = offline
-        self._fresh = fresh
-        self._store = DiskCache(cache)
-        self._idle: deque[requests.Session] = deque()
+        self._idle: deque[ConditionalSession] = deque()
 
     def close(self) -> None:
         """Close idle connections."""
         while self._idle:
             self._idle.pop().close()
 
-    def forget(self, url: str) -> None:
-        """Drop a page from the cache."""
-        self._store.drop(url)
-
-    def page(self, url: str, accept: str) -> HttpPage:
-        """Read one page; raise HttpProblem for anything but 200."""
-        with self.request("GET", url, {"Accept": accept}) as response:
+    def page(self, url: str, accept: str, known: Known) -> Fetched:
+        """Read a page if it has changed; raise HttpProblem but for the statuses 200, 404 and 410."""
+        with self.request("GET", url, {"Accept": accept}, known) as response:
+            status, headers = response.status_code, dict(response.headers)
+            final = response.url if response.history and response.url else url
+            if status == requests.codes.not_modified and known.current is not None:
+                return Fetched(final, HttpPage(final, "", ""), status, headers, known.current)
             body = _read(response, self.limits)
-        if response.status_code != requests.codes.ok:
-            raise HttpProblem(_describe_status(response, url), response.status_code)
+        if status not in (requests.codes.ok, *MISSING):
+            raise HttpProblem(_describe_status(status, url, final), status)
         content_type = response.headers.get("Content-Type", "")
-        return HttpPage(response.url or url, _decode(body, content_type), content_type, response.status_code)
+        page = HttpPage(response.url or url, _decode(body, content_type), content_type)
+        return Fetched(final, page, status, headers)
 
     def size(self, url: str) -> int | None:
         """Request a file's size in bytes; None where it is unknown."""
@@ -77,37 +77,36 @@ class Transport:
         return int(length)
 
     @contextmanager
-    def request(self, method: str, url: str, headers: dict[str, str]) -> Iterator[requests.Response]:
+    def request(
+        self, method: str, url: str, headers: dict[str, str], known: Known | None = None
+    ) -> Iterator[requests.Response]:
         """Send one request; whatever stops it, then or while the response is read, is an HttpProblem."""
         session = self._borrow()
+        session.known = known
         try:
             with open_response(session, method, url, headers, self.limits) as response:
-                try:
-                    yield response
-                finally:
-                    discard(response)
+                yield response
         except BaseException:
             session.close()
             raise
         self._idle.append(session)
 
-    def _borrow(self) -> requests.Session:
+    def _borrow(self) -> ConditionalSession:
         try:
             return self._idle.pop()
         except IndexError:
             pass
-        if self._fresh:
-            return self.open_uncached()
         bounds = Bounds(self.limits.whole_s, self.limits.whole_s, self.limits.page_bytes + _AROUND_PAGE)
-        return self._new(lambda: CachingAdapter(self._store, bounds, offline=self._offline))
+        return self._configured(ConditionalSession(self._access, bounds))
 
     def open_uncached(self) -> requests.Session:
         """Open a session without a cache, for parts of large files."""
         bounds = Bounds(self.limits.whole_s, whole_bytes=self.limits.file_bytes)
-        return self._new(lambda: BoundedAdapter(bounds=bounds, max_retries=retries()))
+        return self._configured(
+            Session(self._access, lambda: BoundedAdapter(bounds=bounds, max_retries=retries()))
+        )
 
-    def _new(self, make_adapter: Callable[[], HTTPAdapter]) -> requests.Session:
-        session = Session(self._access, make_adapter)
+    def _configured(self, session: _S) -> _S:
         session.headers["User-Agent"] = f"gpuenv/{__version__}"
         session.max_redirects = self.limits.redirects
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -115,19 +114,10 @@ class Transport:
         return session
 
 
-def _describe_status(response: requests.Response, url: str) -> str:
-    """Say which status a server sent, and which server after redirects to another."""
-    if response.status_code == requests.codes.proxy_authentication_required:
+def _describe_status(status: int, url: str, final_url: str) -> str:
+    if status == requests.codes.proxy_authentication_required:
         return tr("could not be reached through the proxy: it wants another user name and password")
-    location = _host(response.url or url)
-    if location == _host(url):
-        return tr("answered {status}", status=response.status_code)
-    return tr("redirects to {host}, which answered {status}", host=location, status=response.status_code)
-
-
-def _host(url: str) -> str:
-    """Return a URL's host, without user and password."""
-    return shortened(urlsplit(without_userinfo(url)).netloc)
+    return describe_status(status, url, final_url)
 
 
 def _read(response: requests.Response, limits: FetchLimits) -> bytes:

@@ -7,12 +7,10 @@ from urllib.parse import urlsplit
 
 from packaging.utils import NormalizedName
 
-from gpuenv.http import HttpClient, HttpPage, HttpProblem, Pending
+from gpuenv.http import HttpClient, HttpProblem, Pending
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import LinkPage
-from gpuenv.indexes.parse_html import parse_html
-from gpuenv.indexes.parse_json import parse_json
+from gpuenv.indexes.kept_links import LINKS, IndexPage
 from gpuenv.indexes.urls import PAGE_ENDINGS, project_page
 from gpuenv.indexes.wheel_files import is_variant, select_wheels
 from gpuenv.indexes.wheelhouse import read_wheelhouse
@@ -20,7 +18,6 @@ from gpuenv.model.index import IndexSource, Listing
 
 # as pip asks: JSON tells sizes, HTML is what every index has
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.1, text/html;q=0.01"
-_JSON = ("application/vnd.pypi.simple.", "application/json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +27,19 @@ class _Request:
     source: IndexSource
     projects: tuple[NormalizedName, ...]
     address: str
-    page: Pending[HttpPage]
+    page: Pending[IndexPage]
 
 
 class _Pages:
     """The pages of one call, each requested once, whoever needs it."""
 
     def __init__(self, client: HttpClient) -> None:
-        self.client = client
-        self._begun: dict[str, Pending[HttpPage]] = {}
+        self._client = client
+        self._begun: dict[str, Pending[IndexPage]] = {}
 
-    def begin(self, address: str) -> Pending[HttpPage]:
+    def begin(self, address: str, source: IndexSource) -> Pending[IndexPage]:
         if address not in self._begun:
-            self._begun[address] = self.client.begin_page(address, _ACCEPT)
+            self._begun[address] = _begin(self._client, address, source)
         return self._begun[address]
 
 
@@ -63,7 +60,7 @@ def read_listings(
     answers = {
         source: (_Answer(read_wheelhouse(source, projects)),)
         if source.kind == "directory"
-        else tuple(_answer(request, pages) for request in requests)
+        else tuple(_answer(request) for request in requests)
         for source, requests in queries.items()
     }
     # guessed indexes without a page for any of the projects
@@ -72,7 +69,7 @@ def read_listings(
     ]
     again = {source: _ask_flat(source, projects, pages) for source in absent}
     for source, request in again.items():
-        answer = _answer(request, pages)
+        answer = _answer(request)
         answers[source] = answers[source] if answer.absent else (answer,)
     return tuple(listing for given in answers.values() for answer in given for listing in answer.listings)
 
@@ -82,16 +79,20 @@ def read_names(
 ) -> frozenset[tuple[str, NormalizedName]]:
     """Return which index, by its URL, has which project; what cannot be read counts as absent."""
     pages = {
-        (source.url, project): client.begin_page(project_page(source.url, project), _ACCEPT)
+        (source.url, project): _begin(client, project_page(source.url, project), source)
         for source in sources
         for project in projects
     }
     return frozenset(pair for pair, page in pages.items() if _has_links(page))
 
 
-def _has_links(page: Pending[HttpPage]) -> bool:
+def _begin(client: HttpClient, address: str, source: IndexSource) -> Pending[IndexPage]:
+    return client.begin(address, _ACCEPT, LINKS, public=source.public)
+
+
+def _has_links(page: Pending[IndexPage]) -> bool:
     try:
-        links = _parse(page.result())
+        links = page.result().links
     except (HttpProblem, ValueError):
         return False
     return links.is_index and bool(links.links)
@@ -111,20 +112,19 @@ def _ask(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Page
         return (_ask_flat(source, projects, pages),)
     addresses = [(project, project_page(source.url, project)) for project in projects]
     return tuple(
-        _Request(source, (project,), address, pages.begin(address)) for project, address in addresses
+        _Request(source, (project,), address, pages.begin(address, source)) for project, address in addresses
     )
 
 
 def _ask_flat(source: IndexSource, projects: tuple[NormalizedName, ...], pages: _Pages) -> _Request:
     flat = replace(source, kind="flat", maybe_flat=False)
     address = source.url if source.may_be_missing else flat_page(source.url)
-    return _Request(flat, projects, address, pages.begin(address))
+    return _Request(flat, projects, address, pages.begin(address, source))
 
 
-def _answer(request: _Request, pages: _Pages) -> _Answer:
+def _answer(request: _Request) -> _Answer:
     try:
         page = request.page.result()
-        links = _parse(page)
     except HttpProblem as problem:
         missing = problem.missing or (
             problem.status in request.source.missing_status and not _is_whole(request)
@@ -133,13 +133,11 @@ def _answer(request: _Request, pages: _Pages) -> _Answer:
         reason = None if absent else problem.reason
         return _Answer(_empty(request, reason), absent=missing)
     except ValueError as error:
-        pages.client.forget(request.address)
         reason = tr("returned a page that is not an index: {error}", error=reason_of(error))
         return _Answer(_empty(request, reason))
-    if not links.is_index:
-        pages.client.forget(request.address)
+    if not page.links.is_index:
         return _Answer(_empty(request, tr("returned a page that is not an index")), absent=True)
-    listings = tuple(_listing(request, project, page, links) for project in request.projects)
+    listings = tuple(_listing(request, project, page) for project in request.projects)
     return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
 
 
@@ -149,14 +147,9 @@ def _is_whole(request: _Request) -> bool:
     return kind == "pytorch" and "torch" in request.projects and not is_variant(url.rpartition("/")[2])
 
 
-def _parse(page: HttpPage) -> LinkPage:
-    kind = page.content_type.strip().lower()
-    return (parse_json if kind.startswith(_JSON) else parse_html)(page.text, page.url)
-
-
-def _listing(request: _Request, project: NormalizedName, page: HttpPage, links: LinkPage) -> Listing:
-    wheels = select_wheels(links.links, project, page.url)
-    unparsed = (*wheels.unparsed, *(links.garbled if project == request.projects[0] else ()))
+def _listing(request: _Request, project: NormalizedName, page: IndexPage) -> Listing:
+    wheels = select_wheels(page.links.links, project, page.url)
+    unparsed = (*wheels.unparsed, *(page.links.garbled if project == request.projects[0] else ()))
     read_at = page.url if page.url != request.address else None
     return Listing(request.source, project, wheels.files, request.address, unparsed=unparsed, read_at=read_at)
 

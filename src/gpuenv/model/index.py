@@ -34,6 +34,7 @@ class IndexSource:
     maybe_flat: bool = False
     missing_status: tuple[int, ...] = ()
     hosts: tuple[str, ...] = ()
+    public: bool = False  # everybody reads the same pages: they are kept though they ask not to be
     may_be_missing: bool = False  # a `flat` page that need not exist: then it lists nothing
 
 

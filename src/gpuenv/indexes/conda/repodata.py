@@ -14,8 +14,9 @@ from urllib.parse import urljoin
 
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.errors import MISSING
+from gpuenv.http.freshness import Validators
 from gpuenv.http.pool import in_turns
-from gpuenv.http.streams import Stream, Streams, Validators
+from gpuenv.http.streams import Stream, Streams
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.conda.parse_repodata import parse_repodata

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.http.streams import Validators
+from gpuenv.http.freshness import Validators
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.conda.record import Folder, parse_record
 from gpuenv.model.conda import CondaRecord

@@ -78,7 +78,8 @@ def known_source(source: IndexSource, mirror: Mirror) -> IndexSource:
         *(mirror.pypi.files if mirror.pypi else ()), *(mirror.torch.files if mirror.torch else ()),
     )  # fmt: skip
     hosts = () if source.name == DEFAULT else tuple(dict.fromkeys(files))
-    return replace(source, hosts=hosts, missing_status=mirror.missing_status)
+    public = mirror.kind == OFFICIAL and source.name != DEFAULT
+    return replace(source, hosts=hosts, missing_status=mirror.missing_status, public=public)
 
 
 _OFFICIAL = "official"

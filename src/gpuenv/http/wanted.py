@@ -1,0 +1,91 @@
+"""A page that is wanted in a form: as it is kept on disk, or from its server and then kept."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from gpuenv.http.errors import MISSING, HttpPage, HttpProblem, describe_status
+from gpuenv.http.forms import TEXT, PageForm
+from gpuenv.http.freshness import fresh_for, kept_headers
+from gpuenv.http.page_store import KeptPage, Known, PageStore
+from gpuenv.secrets.url_credentials import has_userinfo
+
+if TYPE_CHECKING:
+    from gpuenv.http.transport import Fetched, Transport
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPage(Generic[T]):
+    """A page; `public` if it may be kept though it asks not to be, `store` is None where nothing is kept."""
+
+    url: str
+    accept: str
+    form: PageForm[T]
+    store: PageStore | None
+    public: bool = False
+
+    def find(self, url: str) -> KeptPage | None:
+        """Return what is kept of the page, or of one on the way of its redirects."""
+        return self.store.find(url, self.accept, self._kept_form(url)) if self.store else None
+
+    def read_kept(self, kept: KeptPage) -> T:
+        """Return a kept page in its form; raise HttpProblem for one that was missing."""
+        if kept.status in MISSING:
+            raise HttpProblem(describe_status(kept.status, self.url, kept.url), kept.status)
+        if self._kept_form(kept.url) == self.form.name:
+            return self.form.unpack(kept.content, kept.url)
+        return self.form.read(TEXT.unpack(kept.content, kept.url))
+
+    def fetch(self, transport: Transport, kept: KeptPage | None) -> T:
+        """Return the page from its server, and keep it; raise HttpProblem or ValueError."""
+        began = time.time()
+        fetched = transport.page(self.url, self.accept, Known(kept, self.find))
+        if fetched.unchanged is not None:
+            self._renew(fetched.unchanged, fetched, began)
+            return self.read_kept(fetched.unchanged)
+        if fetched.status in MISSING:
+            self._keep(fetched, began, b"")
+            raise HttpProblem(describe_status(fetched.status, self.url, fetched.url), fetched.status)
+        value = self.form.read(fetched.page)
+        packed = self._pack(fetched.page, value)
+        if packed is not None:  # else what is kept of the page stays: this is a captive portal's
+            self._keep(fetched, began, packed)
+        return value
+
+    def _renew(self, kept: KeptPage, fetched: Fetched, began: float) -> None:
+        """Keep what a 304 says of a page, where that makes a difference to the next request."""
+        headers = kept_headers(fetched.headers, kept.headers)
+        fresh_s = fresh_for(headers, kept.status, now=began, public=self.public)
+        if fresh_s is None:
+            self._drop(fetched.url)
+        elif fresh_s or kept.fresh_s or headers.get("etag") != kept.headers.get("etag"):
+            self._store(fetched.url, replace(kept, headers=headers, read_at=began, fresh_s=fresh_s))
+
+    def _keep(self, fetched: Fetched, began: float, content: bytes) -> None:
+        headers = kept_headers(fetched.headers)
+        fresh_s = fresh_for(headers, fetched.status, now=began, public=self.public)
+        if fresh_s is None:
+            self._drop(fetched.url)
+        else:
+            page = KeptPage(fetched.page.url, fetched.status, headers, began, fresh_s, content)
+            self._store(fetched.url, page)
+
+    def _store(self, url: str, page: KeptPage) -> None:
+        if self.store:
+            self.store.keep(url, self.accept, self._kept_form(url), page)
+
+    def _drop(self, url: str) -> None:
+        if self.store:
+            self.store.drop(url, self.accept, self._kept_form(url))
+
+    def _pack(self, page: HttpPage, value: T) -> bytes | None:
+        packed = self.form.pack(value)
+        return packed if packed is None or self._kept_form(page.url) == self.form.name else TEXT.pack(page)
+
+    def _kept_form(self, url: str) -> str:
+        """Return the name of the form in which a page is kept: links relative to a secret hold the secret."""
+        return TEXT.name if has_userinfo(url) else self.form.name
