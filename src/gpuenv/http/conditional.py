@@ -9,7 +9,7 @@ from urllib3.exceptions import ReadTimeoutError
 from urllib3.util import Retry
 
 from gpuenv.http.connections import BoundedAdapter, Bounds
-from gpuenv.http.page_store import Known
+from gpuenv.http.page_store import KnownPages
 from gpuenv.http.sessions import Session
 from gpuenv.model.access import Access
 
@@ -20,7 +20,7 @@ class ConditionalSession(Session):
     """Requests a `known` page only if it has changed since, each on the way of redirects for itself."""
 
     def __init__(self, access: Access, bounds: Bounds) -> None:
-        self.known: Known | None = None
+        self.known: KnownPages | None = None
         super().__init__(access, lambda: _ConditionalAdapter(self, bounds=bounds, max_retries=retries()))
 
 

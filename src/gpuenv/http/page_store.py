@@ -45,7 +45,7 @@ class KeptPage:
         return 0 <= now - self.read_at < self.fresh_s
 
 
-class Known:
+class KnownPages:
     """What is known of the pages on the way of one request, redirects included; `asked` is of its address."""
 
     def __init__(self, asked: KeptPage | None, find: Callable[[str], KeptPage | None]) -> None:

@@ -17,7 +17,7 @@ from gpuenv import __version__
 from gpuenv.http.conditional import ConditionalSession, retries
 from gpuenv.http.connections import BoundedAdapter, Bounds
 from gpuenv.http.errors import MISSING, FetchLimits, HttpPage, HttpProblem, describe_status, timed_out
-from gpuenv.http.page_store import KeptPage, Known
+from gpuenv.http.page_store import KeptPage, KnownPages
 from gpuenv.http.reasons import open_response
 from gpuenv.http.sessions import Session
 from gpuenv.i18n.messages import tr
@@ -30,7 +30,7 @@ _AROUND_PAGE = 1 << 20  # bytes of headers and of what cuts a page into chunks
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class PageAnswer:
     """An answer from `url`, the address after redirects: a page, or `unchanged`, what is known of it."""
 
     url: str
@@ -54,19 +54,19 @@ class Transport:
         while self._idle:
             self._idle.pop().close()
 
-    def page(self, url: str, accept: str, known: Known) -> Fetched:
+    def page(self, url: str, accept: str, known: KnownPages) -> PageAnswer:
         """Read a page if it has changed; raise HttpProblem but for the statuses 200, 404 and 410."""
         with self.request("GET", url, {"Accept": accept}, known) as response:
             status, headers = response.status_code, dict(response.headers)
             final = response.url if response.history and response.url else url
             if status == requests.codes.not_modified and known.current is not None:
-                return Fetched(final, HttpPage(final, "", ""), status, headers, known.current)
+                return PageAnswer(final, HttpPage(final, "", ""), status, headers, known.current)
             body = _read(response, self.limits)
         if status not in (requests.codes.ok, *MISSING):
             raise HttpProblem(_describe_status(status, url, final), status)
         content_type = response.headers.get("Content-Type", "")
         page = HttpPage(response.url or url, _decode(body, content_type), content_type)
-        return Fetched(final, page, status, headers)
+        return PageAnswer(final, page, status, headers)
 
     def size(self, url: str) -> int | None:
         """Request a file's size in bytes; None where it is unknown."""
@@ -78,7 +78,7 @@ class Transport:
 
     @contextmanager
     def request(
-        self, method: str, url: str, headers: dict[str, str], known: Known | None = None
+        self, method: str, url: str, headers: dict[str, str], known: KnownPages | None = None
     ) -> Iterator[requests.Response]:
         """Send one request; whatever stops it, then or while the response is read, is an HttpProblem."""
         session = self._borrow()

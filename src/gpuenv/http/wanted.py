@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from gpuenv.http.errors import MISSING, HttpPage, HttpProblem, describe_status
 from gpuenv.http.forms import TEXT, PageForm
 from gpuenv.http.freshness import fresh_for, kept_headers
-from gpuenv.http.page_store import KeptPage, Known, PageStore
+from gpuenv.http.page_store import KeptPage, KnownPages, PageStore
 from gpuenv.secrets.url_credentials import has_userinfo
 
 if TYPE_CHECKING:
-    from gpuenv.http.transport import Fetched, Transport
+    from gpuenv.http.transport import PageAnswer, Transport
 
 T = TypeVar("T")
 
@@ -43,36 +43,36 @@ class WantedPage(Generic[T]):
     def fetch(self, transport: Transport, kept: KeptPage | None) -> T:
         """Return the page from its server, and keep it; raise HttpProblem or ValueError."""
         began = time.time()
-        fetched = transport.page(self.url, self.accept, Known(kept, self.find))
-        if fetched.unchanged is not None:
-            self._renew(fetched.unchanged, fetched, began)
-            return self.read_kept(fetched.unchanged)
-        if fetched.status in MISSING:
-            self._keep(fetched, began, b"")
-            raise HttpProblem(describe_status(fetched.status, self.url, fetched.url), fetched.status)
-        value = self.form.read(fetched.page)
-        packed = self._pack(fetched.page, value)
+        answer = transport.page(self.url, self.accept, KnownPages(kept, self.find))
+        if answer.unchanged is not None:
+            self._renew(answer.unchanged, answer, began)
+            return self.read_kept(answer.unchanged)
+        if answer.status in MISSING:
+            self._keep(answer, began, b"")
+            raise HttpProblem(describe_status(answer.status, self.url, answer.url), answer.status)
+        value = self.form.read(answer.page)
+        packed = self._pack(answer.page, value)
         if packed is not None:  # else what is kept of the page stays: this is a captive portal's
-            self._keep(fetched, began, packed)
+            self._keep(answer, began, packed)
         return value
 
-    def _renew(self, kept: KeptPage, fetched: Fetched, began: float) -> None:
+    def _renew(self, kept: KeptPage, answer: PageAnswer, began: float) -> None:
         """Keep what a 304 says of a page, where that makes a difference to the next request."""
-        headers = kept_headers(fetched.headers, kept.headers)
+        headers = kept_headers(answer.headers, kept.headers)
         fresh_s = fresh_for(headers, kept.status, now=began, public=self.public)
         if fresh_s is None:
-            self._drop(fetched.url)
+            self._drop(answer.url)
         elif fresh_s or kept.fresh_s or headers.get("etag") != kept.headers.get("etag"):
-            self._store(fetched.url, replace(kept, headers=headers, read_at=began, fresh_s=fresh_s))
+            self._store(answer.url, replace(kept, headers=headers, read_at=began, fresh_s=fresh_s))
 
-    def _keep(self, fetched: Fetched, began: float, content: bytes) -> None:
-        headers = kept_headers(fetched.headers)
-        fresh_s = fresh_for(headers, fetched.status, now=began, public=self.public)
+    def _keep(self, answer: PageAnswer, began: float, content: bytes) -> None:
+        headers = kept_headers(answer.headers)
+        fresh_s = fresh_for(headers, answer.status, now=began, public=self.public)
         if fresh_s is None:
-            self._drop(fetched.url)
+            self._drop(answer.url)
         else:
-            page = KeptPage(fetched.page.url, fetched.status, headers, began, fresh_s, content)
-            self._store(fetched.url, page)
+            page = KeptPage(answer.page.url, answer.status, headers, began, fresh_s, content)
+            self._store(answer.url, page)
 
     def _store(self, url: str, page: KeptPage) -> None:
         if self.store:
