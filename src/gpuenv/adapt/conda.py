@@ -41,6 +41,7 @@ from gpuenv.planning.pages.listings import configuration_for
 from gpuenv.resolution.conda.environment_yml import parse_environment_file
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.plan_builder import sources_of
+from gpuenv.resolution.request import STACK
 from gpuenv.resolution.resolve import ResolutionInput
 
 
@@ -67,7 +68,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
         warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
         changes = _others_changed(Stack(solution, question, wishes, changes, configuration, _no_plan), task)
     file = _environment(task, changes)
-    stack = (item for item in question.request.requirements if item not in question.request.others)
+    stack = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
     requirements = (*stack, *map(Requirement, file.pip))
     question = question.with_request(replace(question.request, requirements=requirements))
     plan = assemble_from_channel(

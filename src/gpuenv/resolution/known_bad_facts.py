@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
 
-from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -13,8 +14,8 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import Candidate, IndexedFile
-from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import Request
+from gpuenv.resolution.requirement_index import ByIdentity, index_of
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 
@@ -30,10 +31,22 @@ class KnownBadFacts:
     words: Mapping[str, str]
     requested: Mapping[str, SpecifierSet]
 
-    @property
-    def packages(self) -> frozenset[str]:
-        """The names of all packages that are asked for or chosen, and of the other facts."""
-        return frozenset((*self.versions, *self.requested))
+    def names(self, pattern: str) -> Iterator[str]:
+        """The names, like a pattern, of packages that are asked for or chosen, and of the other facts."""
+        yield from (name for name in self.versions if fnmatchcase(name, pattern))
+        yield from (name for name in _names_like(self.requested)(pattern) if name not in self.versions)
+
+    def has(self, package: str) -> bool:
+        """Whether a package is asked for or chosen."""
+        return package in self.versions or package in self.requested
+
+
+def _names_by_pattern(requested: Mapping[str, SpecifierSet]) -> Callable[[str], tuple[str, ...]]:
+    return cache(lambda pattern: tuple(name for name in requested if fnmatchcase(name, pattern)))
+
+
+_names_like: ByIdentity[Mapping[str, SpecifierSet], Callable[[str], tuple[str, ...]]]
+_names_like = ByIdentity(_names_by_pattern)
 
 
 def known_bad_facts(
@@ -65,8 +78,8 @@ def known_bad_facts(
     }
     if candidate.kind == "conda" and candidate.files and candidate.files[0].listing.source.name:
         words["channel"] = candidate.files[0].listing.source.name
-    environment = marker_environment(target.platform, str(full_version(python)))
-    return KnownBadFacts(versions, words, _specifiers(request.others, environment))
+    requested = index_of(request.others).specifiers(target.platform, str(full_version(python)))
+    return KnownBadFacts(versions, words, requested)
 
 
 def _chosen(resolved: Iterable[PlannedPackage]) -> dict[str, tuple[Version, ...]]:
@@ -102,12 +115,3 @@ def _of_machines(target: Target) -> dict[str, tuple[Version, ...]]:
         "driver": tuple(drivers),
         "glibc": tuple(map(Version, glibcs)),
     }
-
-
-def _specifiers(others: tuple[Requirement, ...], environment: dict[str, str]) -> dict[str, SpecifierSet]:
-    specifiers: dict[str, SpecifierSet] = {}
-    for item in others:
-        if item.marker is None or item.marker.evaluate(environment):
-            name = canonicalize_name(item.name)
-            specifiers[name] = specifiers.get(name, SpecifierSet()) & item.specifier
-    return specifiers

@@ -17,6 +17,7 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
 from gpuenv.resolution.markers import marker_environment
+from gpuenv.resolution.requirement_index import index_of
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_bounds, shortened
@@ -55,11 +56,7 @@ class Request:
 
     def specifier(self, project: str) -> SpecifierSet:
         """All that is asked of `project`, joined."""
-        wanted = SpecifierSet()
-        for requirement in self.requirements:
-            if canonicalize_name(requirement.name) == project:
-                wanted &= requirement.specifier
-        return wanted
+        return index_of(self.requirements).specifier(project)
 
     def admits(self, project: str, version: Version) -> bool:
         """Whether `version` is among what is asked of `project`; pre-releases only where one is named."""
@@ -67,7 +64,7 @@ class Request:
 
     def extras(self, project: str) -> tuple[str, ...]:
         """The extras of `project` that are asked for: `torch[opt-einsum]`."""
-        sets = (item.extras for item in self.requirements if canonicalize_name(item.name) == project)
+        sets = (item.extras for item in index_of(self.requirements).of.get(project, ()))
         return tuple(sorted({extra for extras in sets for extra in extras}))
 
     @property
@@ -78,28 +75,28 @@ class Request:
     @property
     def companions(self) -> tuple[str, ...]:
         """The companions of torch that are asked for."""
-        named = {canonicalize_name(requirement.name) for requirement in self.requirements}
+        named = index_of(self.requirements).of
         return tuple(project for project in COMPANIONS if project in named)
 
     @property
     def requested_extensions(self) -> tuple[str, ...]:
         """Those of `extensions` that are still asked for."""
-        named = {canonicalize_name(item.name) for item in self.others}
+        named = index_of(self.others).of
         return tuple(name for name in self.extensions if name in named)
 
     @property
     def others(self) -> tuple[Requirement, ...]:
         """The requirements outside the torch stack: a resolver's business."""
-        return tuple(item for item in self.requirements if canonicalize_name(item.name) not in STACK)
+        return index_of(self.requirements).without(STACK)
 
     @property
     def to_resolve(self) -> tuple[Requirement, ...]:
         """Those of `others` that somebody typed: they may force another torch."""
-        return tuple(item for item in self.others if canonicalize_name(item.name) not in self.optional)
+        return index_of(self.others).without(self.optional)
 
     def typed(self, *projects: str) -> Request:
         """Return the request as if these optional projects had been typed, and the others left out."""
-        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) not in self.optional)
+        kept = index_of(self.requirements).without(self.optional)
         typed = tuple(Requirement(name) for name in self.optional if name in projects)
         return replace(self, requirements=(*kept, *typed), optional=(), spelled_out=True)
 
@@ -108,15 +105,14 @@ class Request:
         new = Requirement(text)
         name = canonicalize_name(new.name)
         new.extras |= set(self.extras(name))
-        names = [canonicalize_name(item.name) for item in self.requirements]
+        names = index_of(self.requirements).names
         position = names.index(name) if name in names else 0
         kept = [item for item, other in zip(self.requirements, names, strict=True) if other != name]
         return replace(self, requirements=(*kept[:position], new, *kept[position:]))
 
     def without_project(self, project: str) -> Request:
         """Return the request without the requirements on one project."""
-        kept = tuple(item for item in self.requirements if canonicalize_name(item.name) != project)
-        return replace(self, requirements=kept)
+        return replace(self, requirements=index_of(self.requirements).without((project,)))
 
     def with_option(self, name: str, *values: str) -> Request:
         """Return the request typed with `name` given as `model` (none: without the option)."""

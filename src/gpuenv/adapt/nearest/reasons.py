@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
-from gpuenv.adapt.nearest.request import Wishes
+from gpuenv.adapt.nearest.request import Wishes, copied
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
@@ -142,11 +142,17 @@ def _release_in(wanted: SpecifierSet) -> str | None:
 
 def _with(request: Request, project: str, wanted: SpecifierSet) -> Request:
     """Return the request with another specifier of a project; markers and extras stay."""
-    copies = tuple(Requirement(str(requirement)) for requirement in request.requirements)
-    for copy in copies:
-        if copy.name == project:
-            copy.specifier = wanted
-    return replace(request, requirements=copies)
+    requirements = tuple(
+        _asking(requirement, wanted) if requirement.name == project else requirement
+        for requirement in request.requirements
+    )
+    return replace(request, requirements=requirements)
+
+
+def _asking(requirement: Requirement, wanted: SpecifierSet) -> Requirement:
+    requirement = copied(requirement)
+    requirement.specifier = wanted
+    return requirement
 
 
 def _joined(because: tuple[Because, ...]) -> Because | None:

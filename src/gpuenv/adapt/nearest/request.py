@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from operator import and_
 from urllib.parse import unquote
 
@@ -21,9 +21,11 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
+from gpuenv.model.wheel import Platform
 from gpuenv.resolution.candidate import release_of
 from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import STACK, Request, parse_python
+from gpuenv.resolution.requirement_index import ByIdentity
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_wheel_name
@@ -73,6 +75,13 @@ def requirement_of(declared: DeclaredRequirement) -> Requirement | None:
     A wheel of the torch stack, named by its address, is its version. A marker must be one that can be
     evaluated: `python_version ~= "3"` compares what can't be compared.
     """
+    parsed = _parsed(declared)
+    return copied(parsed) if parsed else None
+
+
+@cache
+def _parsed(declared: DeclaredRequirement) -> Requirement | None:
+    """Return what `requirement_of` does, not to be changed."""
     if declared.project in NO_PROJECTS or declared.requirement is None:
         return None
     try:
@@ -120,6 +129,7 @@ def variant_in(declared: DeclaredRequirement) -> Variant | None:
         return None
 
 
+@cache
 def public(specifier: SpecifierSet) -> SpecifierSet:
     """Return the specifier without local versions: `==1.7.1+cu110` asks for release 1.7.1."""
     items = (f"{item.operator}{item.version.partition('+')[0]}" for item in specifier)
@@ -134,28 +144,40 @@ def wishes_for(project: Project, target: Target, python: PythonOffer) -> Wishes:
 
     What a README says counts where the files leave it open.
     """
-    environment = marker_environment(target.platform, str(full_version(python)))
+    return _wishes_of(project)(target.platform, str(full_version(python)))
+
+
+def _by_python(project: Project) -> Callable[[Platform, str], Wishes]:
+    return cache(lambda platform, python: _wishes(project, platform, python))
+
+
+_wishes_of: ByIdentity[Project, Callable[[Platform, str], Wishes]] = ByIdentity(_by_python, most=8)
+
+
+def _wishes(project: Project, platform: Platform, python: str) -> Wishes:
+    environment = marker_environment(platform, python)
     counting = [requirement for requirement in project.declared if _counts(requirement, environment)]
-    lines: dict[str, tuple[DeclaredRequirement, ...]] = {}
+    lines: defaultdict[str, list[DeclaredRequirement]] = defaultdict(list)
     for declared in counting:
         if not declared.hint:
-            lines[declared.project] = (*lines.get(declared.project, ()), declared)
+            lines[declared.project].append(declared)
     own = {name: wanted for name, wanted in _joined(counting, hint=False).items() if wanted}
     named, hinted = _variant(counting, hint=False), _variant(counting, hint=True)
     if "torch" not in own:  # where a README says which torch, it says which build of it
         named = named or hinted
-    return Wishes(lines, _joined(counting, hint=True) | own, _python(counting), named, hinted)
+    by_project = {name: tuple(items) for name, items in lines.items()}
+    return Wishes(by_project, _joined(counting, hint=True) | own, _python(counting), named, hinted)
 
 
 def _counts(declared: DeclaredRequirement, environment: dict[str, str]) -> bool:
-    requirement = requirement_of(declared)
+    requirement = _parsed(declared)
     return requirement is None or requirement.marker is None or requirement.marker.evaluate(environment)
 
 
 def _joined(counting: list[DeclaredRequirement], *, hint: bool) -> dict[str, SpecifierSet]:
     specifiers: defaultdict[str, SpecifierSet] = defaultdict(SpecifierSet)
     for declared in counting:
-        requirement = requirement_of(declared)
+        requirement = _parsed(declared)
         if declared.hint == hint and requirement is not None:
             specifiers[declared.project] &= public(requirement.specifier)
     return dict(specifiers)
@@ -216,9 +238,17 @@ def _fills(hint: DeclaredRequirement, project: Project) -> bool:
 
 def freed(requirement: Requirement) -> Requirement:
     """Return the requirement for whatever release, with its extras and its marker."""
-    copy = Requirement(str(requirement))
-    copy.specifier = SpecifierSet()
-    return copy
+    any_release = copied(requirement)
+    any_release.specifier = SpecifierSet()
+    return any_release
+
+
+def copied(requirement: Requirement) -> Requirement:
+    """Return a requirement that can be changed beside the other; `copy.copy` would parse it anew."""
+    other = Requirement.__new__(Requirement)
+    other.name, other.url, other.marker = requirement.name, requirement.url, requirement.marker
+    other.extras, other.specifier = set(requirement.extras), requirement.specifier
+    return other
 
 
 def _refuse_contradiction(adapted_project: Project) -> None:

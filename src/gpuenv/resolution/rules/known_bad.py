@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cache
 
 from packaging.requirements import Requirement
@@ -48,7 +47,7 @@ def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad,
 
 
 def _applies(row: KnownBad, facts: KnownBadFacts) -> bool:
-    if not facts.packages.isdisjoint(row.unless):
+    if any(map(facts.has, row.unless)):
         return False
     return any(all(_holds(name, wanted, row, facts) for name, wanted in item) for item in row.when)
 
@@ -57,8 +56,7 @@ def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, facts: KnownBad
     if isinstance(wanted, str):
         return facts.words.get(name) == wanted
     if "*" in name:
-        alike = (package for package in facts.packages if fnmatchcase(package, name))
-        return any(_holds(item, wanted, row, facts) for item in alike)
+        return any(_holds(item, wanted, row, facts) for item in facts.names(name))
     if name in facts.versions:
         return any(_contains(wanted, version) for version in facts.versions[name])
     specifiers = facts.requested.get(name)
