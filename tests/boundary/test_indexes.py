@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import pytest
@@ -310,7 +311,9 @@ def wheel(
 
 
 def house(path: Path, *projects: NormalizedName) -> tuple[Listing, ...]:
-    return read_wheelhouse(IndexSource("directory", str(path), "test"), projects or (TORCH,))
+    source = IndexSource("directory", str(path), "test")
+    with TemporaryDirectory() as cache:
+        return read_wheelhouse(source, projects or (TORCH,), Path(cache))
 
 
 def test_a_directory_lists_its_wheels_with_sizes(tmp_path: Path) -> None:
@@ -329,7 +332,7 @@ def test_a_file_url_is_a_directory(tmp_path: Path) -> None:
     wheel(tmp_path / "a b" / WHEEL)
     source = guess_source((tmp_path / "a b").as_uri(), "test")
     assert source.kind == "directory"
-    assert len(read_wheelhouse(source, (TORCH,))[0].files) == 1
+    assert len(read_wheelhouse(source, (TORCH,), tmp_path / "cache")[0].files) == 1
 
 
 @pytest.mark.parametrize("tree", ["torch", "simple/torch"])

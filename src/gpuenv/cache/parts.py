@@ -39,7 +39,7 @@ class Part:
 PARTS = (
     Part("wheels", N_("wheels fetched from mirrors"), ("wheels",), f"{_DIGEST}|parts", guarded=True),
     Part("pages", N_("pages of indexes, sizes and hashes of files"), ("pages", "http"),
-         rf"{_DIGEST}|[0-9a-f]", ("sizes.json", "hashes.json", "default-index.json")),
+         rf"{_DIGEST}|[0-9a-f]", ("sizes.json", "hashes.json", "default-index.json", "variants.json")),
     Part("channels", N_("repodata of conda channels"), ("channels",)),
     Part("rattler", N_("conda packages and repodata"), ("rattler",), "packages|repodata", guarded=True),
     Part("conda-tools", N_("cached information about conda tools"), ("conda-tools", "condarc"), ".+",

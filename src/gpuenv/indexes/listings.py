@@ -58,7 +58,7 @@ def read_listings(
     pages = _Pages(client)
     queries = {source: _ask(source, projects, pages) for source in dict.fromkeys(sources)}
     answers = {
-        source: (_Answer(read_wheelhouse(source, projects)),)
+        source: (_Answer(read_wheelhouse(source, projects, client.cache)),)
         if source.kind == "directory"
         else tuple(_answer(request) for request in requests)
         for source, requests in queries.items()

@@ -34,12 +34,17 @@ def select_wheels(links: Iterable[Link], project: NormalizedName, page: str) -> 
     """Return the project's wheels; all other links are ignored."""
     files, unparsed = [], []
     for link in links:
-        if link.filename.endswith(".whl") and _as_project(link.filename.partition("-")[0]) == project:
+        if link.filename.endswith(".whl") and is_named_for(link.filename, project):
             try:
                 files.append(parse_wheel_link(link, page))
             except ValueError:
                 unparsed.append(link.filename)
     return ProjectFiles(tuple(files), tuple(unparsed))
+
+
+def is_named_for(filename: str, project: NormalizedName) -> bool:
+    """Whether a wheel's name begins with that of a project."""
+    return _as_project(filename.partition("-")[0]) == project
 
 
 def parse_wheel_link(link: Link, page: str) -> WheelFile:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +17,9 @@ MAJOR_MINOR = re.compile(r"(\d+)\.(\d+)")
 
 def read_torch_variant(wheel: Path) -> Variant:
     """Return the variant of a torch wheel; ValueError for what is not such a wheel, OSError from the disk."""
+    import zipfile  # noqa: PLC0415 - most wheelhouses hold no torch, or one whose name tells
+    import zlib  # noqa: PLC0415
+
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(_MEMBER) as member:
             text = member.read(_LONGEST + 1)
