@@ -13,6 +13,7 @@ from gpuenv.cache.parts import PartContent, RemovalFailure, Tally, read_parts, r
 from gpuenv.files.cache_lock import lock_exclusive
 from gpuenv.i18n.messages import gettext, tr
 from gpuenv.installers import uv
+from gpuenv.installers.uv_cache import cache_directory
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.process import subprocesses as process
 from gpuenv.process.surroundings import cache_root
@@ -116,9 +117,10 @@ def _outer(content: PartContent) -> list[str]:
 
 def _uv_cache(environ: Mapping[str, str]) -> Path | None:
     try:
-        return uv.cache_directory(environ)
-    except UsageError:  # no uv
+        uv.find()
+    except UsageError:
         return None
+    return cache_directory(environ)
 
 
 def _quick_size(root: Path) -> int | None:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
-
-from packaging.utils import canonicalize_name
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.active_environment import without_active_hold
@@ -97,29 +94,6 @@ def find() -> str:
 def executables() -> Mapping[str, str]:
     """Return the path of uv."""
     return {"uv": find()}
-
-
-def cache_directory(environ: Mapping[str, str]) -> Path | None:
-    """Return uv's cache, None if it is disabled or unknown."""
-    if environ.get("UV_NO_CACHE", "") not in {"", "0", "false"}:
-        return None
-    completed = process.run((find(), "cache", "dir"), timeout_s=_LIST_LIMIT_S, environ=environ)
-    return Path(completed.stdout.strip()) if completed.ok and completed.stdout.strip() else None
-
-
-def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
-    """Return which of the wheels are in uv's cache, whose layout is that of uv up to 0.9.
-
-    wheels-v5/pypi/filelock/3.20.0-py3-none-any.http, wheels-v5/index/3c2f.../torch/2.9.1+cu126-cp312-....http
-    """
-    cache = cache_directory(environ)
-    folders = [] if cache is None else [*cache.glob("wheels-v*/pypi"), *cache.glob("wheels-v*/index/*")]
-
-    def is_cached(filename: str) -> bool:
-        name, _, rest = filename.removesuffix(".whl").partition("-")
-        return any((folder / canonicalize_name(name) / f"{rest}.http").is_file() for folder in folders)
-
-    return frozenset(filter(is_cached, filenames))
 
 
 def environment(environ: Mapping[str, str], sources: Sources) -> dict[str, str]:

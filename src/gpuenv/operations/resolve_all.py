@@ -15,6 +15,7 @@ from gpuenv.files.disk_space import check_download, check_minimum, existing_part
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers import WHEEL_MANAGERS, uv
+from gpuenv.installers.uv_cache import cache_directory, cached_wheels
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
@@ -43,7 +44,7 @@ def with_all_files(
         plan = with_steps(replace(plan, sources=local.sources), str(target))
     planned = whole or plan
     names = tuple(package.filename for package in planned.packages if package.filename)
-    cached = uv.cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
+    cached = cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
     known = load_dependencies(environ)
     download = estimate(planned, known, whole=whole is not None, free=free_bytes(target), cached=cached)
     return replace(plan, download=download, warnings=planned.warnings)
@@ -71,7 +72,7 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
 def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> None:
     """Raise InstallFailed `disk-full` where nothing fits where an environment goes, or where uv unpacks."""
     check_minimum(target, *ways_out())
-    cache = uv.cache_directory(environ) if manager == uv.NAME else None
+    cache = cache_directory(environ) if manager == uv.NAME else None
     if cache is not None:
         check_minimum(cache, Fix(tr("free disk space, or set UV_CACHE_DIR to a directory on a larger disk")))
 
@@ -87,7 +88,7 @@ def check_disk(plan: Plan, environ: Mapping[str, str], target: Path) -> None:
 
 
 def _on_one_disk(environ: Mapping[str, str], target: Path) -> bool:
-    cache = uv.cache_directory(environ)
+    cache = cache_directory(environ)
     try:
         devices = {os.stat(existing_part(path)).st_dev for path in (cache, target) if path}  # noqa: PTH116
     except OSError:
