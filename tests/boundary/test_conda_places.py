@@ -59,7 +59,7 @@ def tool_with(
     return fake.answers("make", Transcript(0, '{"success": true}', ""))
 
 
-def make(tmp_path: Path, environ: dict[str, str], *urls: str) -> None:
+def make(tmp_path: Path, environ: dict[str, str], *urls: str, offline: bool = False) -> None:
     """Make the environment of the transcripts at `envs/paper`."""
     urls = urls or ("file:///srv/channel/conda-forge",)
     part = CondaPlan(
@@ -67,6 +67,7 @@ def make(tmp_path: Path, environ: dict[str, str], *urls: str) -> None:
     )
     environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "envs" / "paper")
     made: Plan = replace(plan(), manager="micromamba", conda=part, requirements=())
+    made = replace(made, sources=replace(made.sources, offline=offline))
     made = replace(made, steps=steps("micromamba", conda_wanted(part, str(environment.path))))
     running = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
     making = CondaCreation(running, lambda _, __: None, lambda: None)
@@ -162,3 +163,11 @@ def test_sharded_repodata_are_looked_for_where_they_may_be(
     make(tmp_path, environ, *urls)
     text = Path(fake.variables["CONDARC"]).read_text(encoding="utf-8")
     assert ("repodata_use_shards: false" in text) is off
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_a_tool_is_told_that_it_is_offline(tmp_path: Path, environ: dict[str, str], *, offline: bool) -> None:
+    fake = tool_with(tmp_path)
+    make(tmp_path, environ, offline=offline)
+    told = fake.variables["CONDA_OFFLINE"], fake.variables["MAMBA_OFFLINE"]
+    assert told == (("true", "true") if offline else ("", ""))

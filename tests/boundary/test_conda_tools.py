@@ -67,6 +67,7 @@ def test_the_question_hangs_on_nothing_that_the_user_has_set(tmp_path: Path, cal
     assert Path(variables.pop("CONDARC")).name.endswith(".yml")  # trap 9: conda ignores any other name
     assert variables == {
         "CONDA_OVERRIDE_CUDA": "12.8", "CONDA_SUBDIR": "linux-64", "CONDA_CHANNELS": "", "PYTHONPATH": "",
+        "CONDA_OFFLINE": "", "MAMBA_OFFLINE": "",
     }  # fmt: skip
 
 

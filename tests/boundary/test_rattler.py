@@ -17,16 +17,21 @@ from conda_channel import ChannelServer, put, write_channel
 from conda_packages import RUNNING, CondaPackage
 from conda_world import Packages, make_world, minor_of
 from index_server import dead_url
+from plans import plan
 from serving import Site, serve
 
 from gpuenv import matrices
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_rattler import create_with_rattler
 from gpuenv.environments.conda.registry import register_environment, unregister_environment
+from gpuenv.environments.run_steps import StepEnvironment
 from gpuenv.installers import rattler
 from gpuenv.installers.conda.tool import Calling
-from gpuenv.model.conda import CondaChannel, CondaPin, CondaWanted
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan, CondaWanted
 from gpuenv.model.errors import InstallFailed, Unreachable, Unsatisfiable, UsageError
+from gpuenv.model.plan import Sources
+from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
+from gpuenv.operations.create_conda import CondaCreation, make_conda_environment
 
 pytest.importorskip("rattler")
 
@@ -191,10 +196,11 @@ def test_offline_the_cache_is_enough_to_plan(tmp_path: Path, world: Packages, ca
     with serve() as site:
         served = ChannelServer(site).publish("conda-forge", world["conda-forge"])
         solved = rattler.solve_somewhere(wanted(tmp_path, served), calling)
-    again = rattler.solve_somewhere(solved.wanted, calling, offline=True)
+    offline = replace(calling, offline=True)
+    again = rattler.solve_somewhere(solved.wanted, offline)
     assert again.records == solved.records
     with pytest.raises(Unreachable, match="not in the cache"):
-        create_with_rattler(again, running(tmp_path, calling), "linux", offline=True)
+        create_with_rattler(again, running(tmp_path, offline), "linux")
     assert not (tmp_path / "env").exists()
 
 
@@ -208,9 +214,32 @@ def test_offline_an_environment_is_made_of_what_is_cached(
             rattler.solve_somewhere(conda_wanted, calling), running(tmp_path, calling), "linux"
         )
     conda_wanted = replace(conda_wanted, prefix=str(tmp_path / "second"))
-    solved = rattler.solve_somewhere(conda_wanted, calling, offline=True)
-    create_with_rattler(solved, running(tmp_path, calling), "linux", offline=True)
+    offline = replace(calling, offline=True)
+    solved = rattler.solve_somewhere(conda_wanted, offline)
+    create_with_rattler(solved, running(tmp_path, offline), "linux")
     assert python_says(tmp_path / "second", "import torch; print(torch.__version__)") == TORCH
+
+
+def test_create_offline_asks_no_channel(
+    tmp_path: Path, world: Packages, site: Site, calling: Calling
+) -> None:
+    """Not for what is new there, and not for packages: `--offline` of the command reaches py-rattler."""
+    served = ChannelServer(site).publish("conda-forge", world["conda-forge"])
+    conda_wanted = wanted(tmp_path, served)
+    rattler.solve_somewhere(conda_wanted, calling)
+    site.asked.clear()
+    part = CondaPlan((served,), conda_wanted.specs, (GPU,), "linux-64", "12.8")
+    made = replace(
+        plan(), manager="rattler", conda=part, requirements=(), sources=Sources(None, (), (), offline=True)
+    )
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "env")
+    environ = {**calling.environ, "GPUENV_CACHE_DIR": str(calling.cache)}
+    steps = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
+    with pytest.raises(Unreachable, match="not in the cache"):
+        make_conda_environment(
+            made, part, environment, CondaCreation(steps, lambda _, __: None, lambda: None)
+        )
+    assert site.asked == []
 
 
 @pytest.mark.slow
@@ -295,9 +324,10 @@ import sys
 from pathlib import Path
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_rattler import create_with_rattler
+from gpuenv.environments.run_steps import StepEnvironment
 from gpuenv.installers import rattler
 from gpuenv.installers.conda.tool import Calling
-from gpuenv.model.conda import CondaChannel, CondaPin, CondaWanted
+from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan, CondaWanted
 
 url, root = sys.argv[1], Path(sys.argv[2])
 pin = CondaPin("pytorch", "{torch}", "cuda129*")

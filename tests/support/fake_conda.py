@@ -16,7 +16,8 @@ _PARTS = re.compile(r"exit: (\d+)|rc (-?\d+) ")
 _SCRIPT = """#!/bin/sh
 d=$0.d
 echo "$*" >> "$d/calls"
-echo "$CONDARC|$CONDA_OVERRIDE_CUDA|$CONDA_SUBDIR|$CONDA_CHANNELS|$PYTHONPATH" >> "$d/variables"
+offline="$CONDA_OFFLINE|$MAMBA_OFFLINE"
+echo "$CONDARC|$CONDA_OVERRIDE_CUDA|$CONDA_SUBDIR|$CONDA_CHANNELS|$PYTHONPATH|$offline" >> "$d/variables"
 prefix= json= dry= before=
 for word in "$@"; do
     if [ "$before" = -p ]; then prefix=$word; fi
@@ -95,7 +96,10 @@ class FakeConda:
     def variables(self) -> dict[str, str]:
         """What it saw at the last call."""
         last = (self.folder / "variables").read_text(encoding="utf-8").splitlines()[-1].split("|")
-        names = ("CONDARC", "CONDA_OVERRIDE_CUDA", "CONDA_SUBDIR", "CONDA_CHANNELS", "PYTHONPATH")
+        names = (
+            "CONDARC", "CONDA_OVERRIDE_CUDA", "CONDA_SUBDIR", "CONDA_CHANNELS", "PYTHONPATH", "CONDA_OFFLINE",
+            "MAMBA_OFFLINE",
+        )  # fmt: skip
         return dict(zip(names, last, strict=True))
 
     def answers(self, part: str, answer: str | Transcript) -> FakeConda:

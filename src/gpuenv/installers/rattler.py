@@ -76,23 +76,23 @@ def _version() -> str:
         return ""
 
 
-def solve(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> tuple[CondaRecord, ...]:
+def solve(wanted: CondaWanted, calling: Calling) -> tuple[CondaRecord, ...]:
     """Return the packages that would be installed; see `solve_somewhere`."""
-    return solve_somewhere(wanted, calling, offline=offline).records
+    return solve_somewhere(wanted, calling).records
 
 
-def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = False) -> Solved:
+def solve_somewhere(wanted: CondaWanted, calling: Calling) -> Solved:
     """Solve, trying all URLs of a channel; raise Unsatisfiable, Unreachable or UsageError."""
     tool = find()
     missed: tuple[tuple[str, str], ...] = ()
     while True:
         try:
-            records, fetch = rattler_calls.solve_records(wanted, _session(calling, offline=offline))
+            records, fetch = rattler_calls.solve_records(wanted, _session(calling))
             break
         except RattlerError as error:
             failure = parse_rattler_failure(error.exception, str(error), _failure_words())
             left = addresses_left(wanted, failure.url) if failure.kind == "channel" else wanted
-            if left == wanted or offline:
+            if left == wanted or calling.offline:
                 raise _error_of(tool, failure) from None
         pairs = zip(wanted.channels, left.channels, strict=True)
         missed += tuple(
@@ -104,12 +104,12 @@ def solve_somewhere(wanted: CondaWanted, calling: Calling, *, offline: bool = Fa
     return Solved(wanted, records, fetch, missed)
 
 
-def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offline: bool = False) -> None:
+def install(solved: Solved, calling: Calling, follower: InstallProgress) -> None:
     """Install into the prefix, which the caller removes on failure; raise Unreachable or InstallFailed."""
     tool = find()
-    if offline and solved.fetch:
+    if calling.offline and solved.fetch:
         raise _not_cached(solved.fetch)
-    session = _session(calling, offline=offline)
+    session = _session(calling)
     try:
         rattler_calls.install_records(solved.wanted, solved.records, session, follower)
     except LookupError as error:
@@ -123,9 +123,9 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress, *, offl
         raise _error_of(tool, failure) from None
 
 
-def _session(calling: Calling, *, offline: bool) -> RattlerSession:
+def _session(calling: Calling) -> RattlerSession:
     bundle = calling.ca_bundle or calling.environ.get("SSL_CERT_FILE")
-    return RattlerSession(calling.cache, offline, bundle)
+    return RattlerSession(calling.cache, calling.offline, bundle)
 
 
 def addresses_left(wanted: CondaWanted, url: str | None) -> CondaWanted:

@@ -46,7 +46,8 @@ def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
     if manager not in CONDA_MANAGERS or manager == rattler.NAME:
         return None
     tool = conda_tool.find(cast("Tool", manager), environ)
-    info = conda_tool.read_info(tool, _calling(environ, None))
+    lock_shared(cache_root(environ))
+    info = conda_tool.read_info(tool, Calling(environ, cache_root(environ)))
     return first_writable(info.environments)
 
 
@@ -69,7 +70,7 @@ def make_conda_environment(
 
 def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
-    calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
+    calling = _calling_for(plan, running)
     calling = replace(calling, shards=_have_shards(wanted, load_mirrors(running.environ)))
     tool = conda_tool.find(cast("Tool", plan.manager), running.environ)
     info = conda_tool.read_info(tool, calling)
@@ -89,7 +90,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
 
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
-    calling = _calling(running.environ, plan.sources.access.ca_bundle, running.tell)
+    calling = _calling_for(plan, running)
     channels = ", ".join(channel.name for channel in wanted.channels)
     running.tell(tr("selecting packages from {channels}", channels=channels))
     solved = rattler.solve_somewhere(wanted, calling)
@@ -117,8 +118,13 @@ def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
     check_free_space(Path(solved.wanted.prefix), solved.size, elsewhere)
 
 
-def _calling(
-    environ: Mapping[str, str], ca_bundle: str | None, tell: Callable[[str], None] = lambda _: None
-) -> Calling:
-    lock_shared(cache_root(environ))
-    return Calling(environ, cache_root(environ), ca_bundle=ca_bundle, tell=tell)
+def _calling_for(plan: Plan, running: StepEnvironment) -> Calling:
+    cache, sources = cache_root(running.environ), plan.sources
+    lock_shared(cache)
+    return Calling(
+        running.environ,
+        cache,
+        ca_bundle=sources.access.ca_bundle,
+        tell=running.tell,
+        offline=sources.offline,
+    )

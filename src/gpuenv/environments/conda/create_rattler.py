@@ -23,7 +23,7 @@ _SETTLES_S = 2.0  # py-rattler's threads end what they are at
 _LOOK_S = 0.05
 
 
-def create_with_rattler(solved: Solved, running: CondaRunning, system: str, *, offline: bool = False) -> None:
+def create_with_rattler(solved: Solved, running: CondaRunning, system: str) -> None:
     """Make the environment that was solved; it is there whole, or its path is free.
 
     The path must be free or an empty directory, UsageError else. Where a package cannot be fetched from a
@@ -33,7 +33,7 @@ def create_with_rattler(solved: Solved, running: CondaRunning, system: str, *, o
     prefix = Path(solved.wanted.prefix)
     make_way(prefix)
     try:
-        _install_somewhere(solved, running, prefix, offline=offline)
+        _install_somewhere(solved, running, prefix)
         check_conda_meta(prefix, solved.records, solved.wanted.pins, system, running.log)
     except BaseException:
         _remove(prefix)
@@ -42,12 +42,12 @@ def create_with_rattler(solved: Solved, running: CondaRunning, system: str, *, o
     running.progress(solved.size, solved.size)
 
 
-def _install_somewhere(solved: Solved, running: CondaRunning, prefix: Path, *, offline: bool) -> None:
+def _install_somewhere(solved: Solved, running: CondaRunning, prefix: Path) -> None:
     prefix.mkdir()
     running.made()
     while True:
         try:
-            return _install(solved, running, offline=offline)
+            return _install(solved, running)
         except (Unreachable, InstallFailed) as error:
             left = rattler.addresses_left(solved.wanted, str((error.data or {}).get("url") or ""))
             if left == solved.wanted:
@@ -59,7 +59,7 @@ def _install_somewhere(solved: Solved, running: CondaRunning, prefix: Path, *, o
                 _remove(child)
 
 
-def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
+def _install(solved: Solved, running: CondaRunning) -> None:
     with TextIOWrapper(append_private(running.log), encoding="utf-8") as log:
 
         def note(name: str) -> None:
@@ -67,7 +67,7 @@ def _install(solved: Solved, running: CondaRunning, *, offline: bool) -> None:
 
         follower = InstallProgress(solved.size, running.progress, note)
         try:
-            rattler.install(solved, running.calling, follower, offline=offline)
+            rattler.install(solved, running.calling, follower)
         except GpuenvError as error:
             log.writelines(f"{reason.text}\n" for reason in error.because)
             raise

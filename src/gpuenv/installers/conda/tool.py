@@ -51,13 +51,17 @@ class CondaTool:
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """How a tool is called; `shards`: whether the channels may have them, `tell` gets messages."""
+    """How a tool is called; `shards`: whether the channels may have them, `tell` gets messages.
+
+    `offline`: no request is sent.
+    """
 
     environ: Mapping[str, str]
     cache: Path
     ca_bundle: str | None = None
     shards: bool = True
     tell: Callable[[str], None] = lambda _: None
+    offline: bool = False
 
 
 @cache
@@ -198,7 +202,8 @@ def run_variables(wanted: CondaWanted, calling: Calling) -> dict[str, str]:
     """Return the variables to run a tool with; writes their condarc, unless no channel has a URL."""
     has_urls = any(channel.urls for channel in wanted.channels)
     condarc = write_condarc(wanted, calling) if has_urls else None
-    return conda_calls.variables(calling.environ, wanted, condarc=condarc, ca_bundle=calling.ca_bundle)
+    changed = conda_calls.variables(calling.environ, wanted, condarc=condarc, ca_bundle=calling.ca_bundle)
+    return {**changed, "CONDA_OFFLINE": "true", "MAMBA_OFFLINE": "true"} if calling.offline else changed
 
 
 def create_argv(tool: CondaTool, wanted: CondaWanted) -> tuple[str, ...]:
