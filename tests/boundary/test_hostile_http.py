@@ -20,6 +20,8 @@ from packaging.utils import canonicalize_name
 from raw_server import Answer, ForEver, RawServer, chunk, head, serve_raw
 from sampling import every
 
+from gpuenv.downloads.download import download
+from gpuenv.downloads.expected import Expected
 from gpuenv.http import FetchLimits, HttpClient, HttpProblem, fetch_page, fetch_sizes
 from gpuenv.http.ranges import BrokenFileError, ByteRanges
 from gpuenv.http.speed_sample import read_sample
@@ -29,7 +31,6 @@ from gpuenv.indexes.listings import read_listings
 from gpuenv.model.conda import CondaChannel
 from gpuenv.model.index import IndexSource
 from gpuenv.wheels.archive import WheelProblem, open_wheel
-from gpuenv.wheels.download import Expected, download
 
 LIMITS = FetchLimits(connect_s=1, read_s=0.4, whole_s=1, page_bytes=4 << 20, file_bytes=32 << 20)
 _MEMORY = 24 << 20  # bytes that Python holds at once, the server's among them

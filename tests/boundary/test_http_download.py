@@ -15,10 +15,11 @@ from replica_server import Answer, Fault, Replica
 from replica_server import serving as serving_replicas
 from serving import Behaviour, Site, serve
 
+from gpuenv.downloads.download import download
+from gpuenv.downloads.expected import Expected
 from gpuenv.http import FetchLimits, HttpClient, HttpProblem
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.timeouts import Patience, StoppedError, Watch
-from gpuenv.wheels.download import Expected, download
 
 QUICK = Patience(slow_bytes=0, pause_s=0.001)
 LIMITS = FetchLimits(connect_s=2, read_s=0.5)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from gpuenv.bootstrap.bootstrap import Script
 from gpuenv.bootstrap.model import BesideFile
+from gpuenv.downloads.download import download
+from gpuenv.downloads.expected import Expected
 from gpuenv.environments.wheel_cache import digest_of
 from gpuenv.files.disk_space import check_free_space
 from gpuenv.files.write_output import make_folder, write_file
@@ -19,7 +21,6 @@ from gpuenv.i18n.messages import tr
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
 from gpuenv.secrets.url_credentials import redact_credentials
-from gpuenv.wheels.download import Expected, download
 
 WHEELS = "wheels"
 SCRIPT = "bootstrap.sh"

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuenv.downloads.download import download
+from gpuenv.downloads.expected import Expected
 from gpuenv.environments.wheel_cache import WheelStore, digest_of, key_of, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import BrokenFileError

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
+from gpuenv.http.allowance import Allowance
 from gpuenv.http.errors import FetchLimits, HttpPage, HttpProblem, limits_of
 from gpuenv.http.forms import TEXT, PageForm
 from gpuenv.http.page_store import FOLDER, PageStore
@@ -63,6 +64,7 @@ class HttpClient:
             access.ca_bundle or environ.get("SSL_CERT_FILE") or environ.get("SSL_CERT_DIR") or True
         )
         self.cache = cache_root(environ)
+        self.allowance = Allowance()
         self._sizes = SizeStore(self.cache / "sizes.json")
         self._pages = None if fresh else PageStore(self.cache / FOLDER)
         self._opened: Transport | None = None

@@ -68,6 +68,15 @@ def reason_of(error: BaseException, limits: FetchLimits) -> str:
     return shortened(str(error))
 
 
+def is_lasting(problem: HttpProblem) -> bool:
+    """Whether the same request will fail again, as it was not the connection that failed."""
+    cause = problem.__cause__
+    untrusted = cause is not None and any(
+        isinstance(item, ssl.SSLCertVerificationError) for item in _causes(cause)
+    )
+    return untrusted or isinstance(cause, (requests.TooManyRedirects, ValueError))
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """Yield the error and those it wraps; urllib3 keeps them in `reason` and in the arguments."""
     seen: set[int] = set()

@@ -13,6 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
+from gpuenv.downloads.download import download
+from gpuenv.downloads.expected import Expected
 from gpuenv.environments.wheel_cache import WheelStore, unwritable
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.read_limited import read_limited_text
@@ -27,7 +29,6 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.process.surroundings import cache_root, writable_cache
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
 from gpuenv.untrusted.documents import load_json
-from gpuenv.wheels.download import Expected, download
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
