@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuenv.downloads.download import download
-from gpuenv.downloads.expected import Expected
 from gpuenv.environments.wheel_cache import WheelStore, digest_of, key_of, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import BrokenFileError
@@ -98,7 +96,8 @@ def _fetch(
         stored = store.find(listed, file.filename, watch) if listed else None
         if stored is not None:
             return stored, str(listed)
-        from gpuenv.wheels.download import Expected, download  # noqa: PLC0415 - not for what is there
+        from gpuenv.downloads.download import download  # noqa: PLC0415 - not for what is there
+        from gpuenv.downloads.expected import Expected  # noqa: PLC0415
 
         follow.begins(file, location)
         part, counted = store.part(key), _Counted(watch)
