@@ -13,8 +13,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
 
-from gpuenv.downloads.download import download
-from gpuenv.downloads.expected import Expected
 from gpuenv.environments.wheel_cache import WheelStore, unwritable
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.read_limited import read_limited_text
@@ -80,6 +78,9 @@ class HashFetcher:
         return cache_root(self.environ) / "hashes.json"
 
     def _fetch(self, client: HttpClient, package: PlannedPackage, size: int | None) -> str:
+        from gpuenv.downloads.download import download  # noqa: PLC0415 - where a file is fetched
+        from gpuenv.downloads.expected import Expected  # noqa: PLC0415
+
         url, filename = package.url or "", str(package.filename)
         store = WheelStore(cache_root(self.environ))
         store.check_space(((None, size or 0),))
