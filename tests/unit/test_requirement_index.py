@@ -11,8 +11,9 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.markers import marker_environment
-from gpuenv.resolution.requirement_index import ByIdentity, RequirementIndex
+from gpuenv.resolution.requirement_index import RequirementIndex
 
 TEXTS = st.builds(
     "{}{}{}".format,

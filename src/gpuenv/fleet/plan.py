@@ -273,7 +273,8 @@ def _why_unserved(
     )
     problems: dict[int, str] = {}
     for machine_class in picked(classes, parted.unserved):
-        rejected = tuple(decide(replace(resolver.ask((machine_class,)), candidates=candidates)).rejected)
+        asked = replace(resolver.ask((machine_class,)), candidates=candidates)
+        rejected = tuple(decide(asked.with_target(asked.target.without_sources())).rejected)
         reasons = explain_failures(rejected) if rejected else () if candidates else no_such_release(question)
         message = tr("none of the requested builds of torch runs on it")
         text = _in_short(message, tuple(reason.text for reason in reasons))

@@ -13,9 +13,10 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.model.plan import PlannedPackage
 from gpuenv.model.python import PythonOffer
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.request import Request
-from gpuenv.resolution.requirement_index import ByIdentity, index_of
+from gpuenv.resolution.requirement_index import index_of
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 

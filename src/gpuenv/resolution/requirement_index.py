@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Mapping
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.markers import marker_environment
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class ByIdentity(Generic[Key, Value]):
-    """Computes a value once for each of the last objects: to hash those would take as long.
-
-    The objects must not change. They are kept, so that their identity is nobody else's.
-    """
-
-    def __init__(self, compute: Callable[[Key], Value], most: int = 128) -> None:
-        self._compute, self._most = compute, most
-        self._kept: dict[int, tuple[Key, Value]] = {}
-
-    def __call__(self, key: Key) -> Value:
-        """Return the value of an object."""
-        kept = self._kept.get(id(key))
-        if kept is None:
-            if len(self._kept) >= self._most:
-                self._kept = {}
-            kept = self._kept[id(key)] = key, self._compute(key)
-        return kept[1]
 
 
 class RequirementIndex:

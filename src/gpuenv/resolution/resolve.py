@@ -166,10 +166,15 @@ def _judge_block(
         good = [solution for result, _ in outcomes for solution in result]
         solutions += good
         if not good:
-            failures = dict.fromkeys(failure for _, result in outcomes for failure in result)
-            rejected.append(RejectedCandidate(candidate, tuple(failures)))
+            rejected.append(RejectedCandidate(candidate, _each_once([result for _, result in outcomes])))
     ordered = in_order_of_preference(solutions, offers, offline=question.request.offline)
     return ordered, newest_first(rejected)
+
+
+def _each_once(results: list[tuple[Failure, ...]]) -> tuple[Failure, ...]:
+    if len(results) == 1 and len(results[0]) == 1:
+        return results[0]
+    return tuple(dict.fromkeys(failure for result in results for failure in result))
 
 
 def _judge(
@@ -194,7 +199,7 @@ def _judge_files(
 ) -> tuple[Failure, ...]:
     fitting = platform_tags.fitting(candidate.files, question.target)
     return (
-        availability.check(candidate, tuple(item for item in question.listings if item.project == "torch"))
+        availability.check(candidate, question.listings)
         + platform_tags.check(candidate, question.target)
         + _judge_python(candidate, question, fitting, offers)
     )
@@ -207,6 +212,8 @@ def _judge_python(
     offers: tuple[PythonOffer, ...],
 ) -> tuple[Failure, ...]:
     request = question.request
+    if offers and python.have_file(fitting, offers):
+        return ()
     if not offers:
         return (python.not_provided(request.requested_python, question.pythons, request.manager),)
     if request.python is not None:

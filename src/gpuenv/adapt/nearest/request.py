@@ -22,10 +22,10 @@ from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import release_of
 from gpuenv.resolution.markers import marker_environment
 from gpuenv.resolution.request import STACK, Request, parse_python
-from gpuenv.resolution.requirement_index import ByIdentity
 from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 from gpuenv.untrusted.bounds import check_wheel_name

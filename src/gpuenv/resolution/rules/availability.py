@@ -37,6 +37,7 @@ def check(candidate: Candidate, listings: tuple[Listing, ...]) -> tuple[Availabi
     """Return a failure where no index lists a file of the build (yanked files do not count)."""
     if candidate.files:
         return ()
+    listings = tuple(listing for listing in listings if listing.project == "torch")
     for listing in listings:
         if listing.problem and _may_hold(listing, candidate):
             return (_unread(candidate, listing.page, listing.problem),)

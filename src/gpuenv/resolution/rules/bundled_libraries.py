@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, current_language, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import LibraryFloor
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure
-from gpuenv.resolution.target import Target, TargetGpu
+from gpuenv.resolution.target import Target
 
 UNKNOWN_GENERATION = "generation"
 
@@ -70,17 +72,35 @@ def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[L
     if candidate.cuda is None or candidate.row is None:
         return ()
     brought = Libraries(candidate.cuda, candidate.row.cudnn, candidate.row.platform, candidate.torch)
-    failures: list[LibraryFailure] = []
-    counts = Counter(id(gpu.machine) for gpu in target.gpus)
-    for gpu in {gpu.capability: gpu for gpu in reversed(target.gpus)}.values():
-        gpus = max(
-            counts[id(target_gpu.machine)]
-            for target_gpu in target.gpus
-            if target_gpu.capability == gpu.capability
-        )
-        failures += [_too_old(floor, gpu) for floor in left_behind(brought, gpu.capability, gpus, knowledge)]
-        failures += _too_new(candidate.cuda, gpu, knowledge)
+    language, failures = current_language(), []
+    for gpu in _kinds(target):
+        old = left_behind(brought, gpu.capability, gpu.gpus, knowledge)
+        failures += [_too_old(library, gpu, language) for library in old]
+        failures += _too_new(candidate.cuda, gpu, knowledge, language)
     return tuple(failures)
+
+
+class _Kind(NamedTuple):
+    """GPUs of one capability: the first of them in words, and the most that one machine uses."""
+
+    capability: ComputeCapability
+    label: str
+    source: str
+    gpus: int
+
+
+def _kinds_of(target: Target) -> tuple[_Kind, ...]:
+    counts = Counter(id(gpu.machine) for gpu in target.gpus)
+    most: Counter[ComputeCapability] = Counter()
+    for gpu in target.gpus:
+        most[gpu.capability] = max(most[gpu.capability], counts[id(gpu.machine)])
+    firsts = {gpu.capability: gpu for gpu in reversed(target.gpus)}
+    return tuple(
+        _Kind(gpu.capability, gpu.label, gpu.source, most[gpu.capability]) for gpu in firsts.values()
+    )
+
+
+_kinds: ByIdentity[Target, tuple[_Kind, ...]] = ByIdentity(_kinds_of)
 
 
 @cache
@@ -118,7 +138,8 @@ def _own_release(library: str, brought: Libraries, knowledge: Knowledge) -> Vers
         return None
 
 
-def _too_old(library: LeftBehind, gpu: TargetGpu) -> LibraryFailure:
+@cache
+def _too_old(library: LeftBehind, gpu: _Kind, _language: str) -> LibraryFailure:
     floor = library.floor
     template = (
         N_("its {name} for CUDA {version} supports compute capability {least} and later, not {gpu}")
@@ -136,14 +157,17 @@ def _too_old(library: LeftBehind, gpu: TargetGpu) -> LibraryFailure:
     )
 
 
-def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[LibraryFailure]:
+@cache
+def _too_new(
+    cuda: CudaVersion, gpu: _Kind, knowledge: Knowledge, _language: str
+) -> tuple[LibraryFailure, ...]:
     first = knowledge.first_generation(gpu.capability)
     if first is None:
-        return [_not_known(gpu)]
+        return (_not_known(gpu),)
     if cuda >= first.first_cuda:
-        return []
+        return ()
     text = N_("the libraries of CUDA {cuda} predate {gpu}, which is supported since CUDA {first}")
-    return [
+    return (
         LibraryFailure(
             kind="cuda",
             subject=str(gpu.capability),
@@ -151,11 +175,11 @@ def _too_new(cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge) -> list[Li
             source=f"{first.source}; {gpu.source}",
             gpu=gpu.label,
             first_cuda=first.first_cuda,
-        )
-    ]
+        ),
+    )
 
 
-def _not_known(gpu: TargetGpu) -> LibraryFailure:
+def _not_known(gpu: _Kind) -> LibraryFailure:
     """Which CUDA was the first to serve the GPU is not known: its libraries may have nothing for it."""
     return LibraryFailure(
         kind=UNKNOWN_GENERATION,

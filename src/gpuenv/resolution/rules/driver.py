@@ -9,13 +9,16 @@ has 580.00): there the CUDA that the driver supports counts, as nvidia-smi state
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import current_language, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverFloor, DriverOs
 from gpuenv.model.machine import DriverVersion, Machine
 from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.target import Target, driver_os
 
@@ -87,11 +90,22 @@ class DriverFailure(Failure):
 
 def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[DriverFailure, ...]:
     """Return a failure for each machine with GPUs whose driver is below the build's floor."""
-    if candidate.cuda is None:
-        return ()
-    machines = dict.fromkeys(gpu.machine for gpu in target.gpus)
-    failures = (_check_machine(candidate.cuda, machine, target, knowledge) for machine in machines)
-    return tuple(failure for failure in failures if failure)
+    return _failures_on(target)(candidate.cuda, knowledge, current_language()) if candidate.cuda else ()
+
+
+def _by_cuda(target: Target) -> Callable[[CudaVersion, Knowledge, str], tuple[DriverFailure, ...]]:
+    """Of a build its CUDA version alone counts, and few differ in it."""
+    machines = tuple(dict.fromkeys(gpu.machine for gpu in target.gpus))
+
+    def failures(cuda: CudaVersion, knowledge: Knowledge, _language: str) -> tuple[DriverFailure, ...]:
+        checked = (_check_machine(cuda, machine, target, knowledge) for machine in machines)
+        return tuple(failure for failure in checked if failure)
+
+    return cache(failures)
+
+
+_failures_on: ByIdentity[Target, Callable[[CudaVersion, Knowledge, str], tuple[DriverFailure, ...]]]
+_failures_on = ByIdentity(_by_cuda)
 
 
 def _check_machine(

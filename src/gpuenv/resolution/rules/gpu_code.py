@@ -7,17 +7,20 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import current_language, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture, ComputeCapability
 from gpuenv.model.variant import CudaVersion
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.rules.driver import is_native
 from gpuenv.resolution.rules.phrases import list_builds
-from gpuenv.resolution.target import Target, TargetGpu
+from gpuenv.resolution.target import Target, TargetGpu, driver_os
 
 Code = Literal["machine code", "ptx", "ptx-needs-driver"]
 
@@ -33,11 +36,25 @@ def code_in(
     architectures: tuple[Architecture, ...], cuda: CudaVersion, gpu: TargetGpu, knowledge: Knowledge
 ) -> Code | None:
     """Return what `gpu` would run of code compiled with `cuda`, None where nothing in it fits."""
-    if any(runs_machine_code(item, gpu.capability, cuda, knowledge) for item in architectures):
-        return "machine code"
-    if any(runs_ptx(item, gpu.capability) for item in architectures):
-        return "ptx" if is_native(cuda, gpu.machine, knowledge) else "ptx-needs-driver"
-    return None
+    code = _code_of(architectures)(gpu.capability, cuda, knowledge)
+    return "ptx-needs-driver" if code == "ptx" and not is_native(cuda, gpu.machine, knowledge) else code
+
+
+def _by_capability(
+    architectures: tuple[Architecture, ...],
+) -> Callable[[ComputeCapability, CudaVersion, Knowledge], Code | None]:
+    def code(capability: ComputeCapability, cuda: CudaVersion, knowledge: Knowledge) -> Code | None:
+        if any(runs_machine_code(item, capability, cuda, knowledge) for item in architectures):
+            return "machine code"
+        return "ptx" if any(runs_ptx(item, capability) for item in architectures) else None
+
+    return cache(code)
+
+
+_code_of: ByIdentity[
+    tuple[Architecture, ...], Callable[[ComputeCapability, CudaVersion, Knowledge], Code | None]
+]
+_code_of = ByIdentity(_by_capability, most=2048)  # builds of torch and of what is built against it
 
 
 def runs_machine_code(
@@ -91,30 +108,59 @@ def check(candidate: Candidate, target: Target, knowledge: Knowledge) -> tuple[C
     if candidate.row is None or not candidate.row.architectures:
         detail = tr("what {build} is compiled for is not in the matrix", build=build)
         return (CodeFailure(kind="unknown", detail=detail, source="matrix torch.json", build=build),)
-    failures = (_check_gpu(candidate, gpu, knowledge) for gpu in reversed(target.gpus))
+    failures = (_check_gpu(candidate, gpu, knowledge) for gpu in reversed(_telling(target)))
     distinct = {failure.key: failure for failure in failures if failure}  # the first GPU of a kind speaks
     return tuple(reversed(distinct.values()))
+
+
+def _first_and_last(target: Target) -> tuple[TargetGpu, ...]:
+    """Leave out GPUs between the first and the last that this rule cannot tell apart."""
+    alike: dict[object, list[int]] = {}
+    for position, gpu in enumerate(target.gpus):
+        alike.setdefault((gpu.capability, driver_os(gpu.machine), gpu.machine.driver), []).append(position)
+    if len(alike) == 1:
+        return target.gpus[:1]
+    kept = sorted({position for positions in alike.values() for position in (positions[0], positions[-1])})
+    return tuple(target.gpus[position] for position in kept)
+
+
+_telling: ByIdentity[Target, tuple[TargetGpu, ...]] = ByIdentity(_first_and_last)
 
 
 def _check_gpu(candidate: Candidate, gpu: TargetGpu, knowledge: Knowledge) -> CodeFailure | None:
     code = code_for(candidate, gpu, knowledge)
     if code in ("machine code", "ptx"):
         return None
-    listed = " ".join(map(str, candidate.row.architectures)) if candidate.row else ""
-    facts = {"build": candidate.label, "gpu": gpu.label}
-    detail = (
-        tr(
-            "{build} supports {gpu} only through PTX, which needs a driver that supports CUDA {cuda}",
-            cuda=candidate.cuda,
+    return _failures_of(candidate)(
+        code is not None, gpu.label, gpu.capability, gpu.source, current_language()
+    )
+
+
+def _by_gpu(candidate: Candidate) -> Callable[[bool, str, ComputeCapability, str, str], CodeFailure]:
+    def failure(
+        has_ptx: bool, gpu: str, capability: ComputeCapability, source: str, _language: str
+    ) -> CodeFailure:
+        listed = " ".join(map(str, candidate.row.architectures)) if candidate.row else ""
+        facts = {"build": candidate.label, "gpu": gpu}
+        detail = (
+            tr(
+                "{build} supports {gpu} only through PTX, which needs a driver that supports CUDA {cuda}",
+                cuda=candidate.cuda,
+                **facts,
+            )
+            if has_ptx
+            else tr("{build} has code for {list}, none of which runs on {gpu}", list=listed, **facts)
+        )
+        return CodeFailure(
+            kind="ptx" if has_ptx else "code",
+            subject=str(capability),
+            detail=detail,
+            source=f"{candidate.source}; {source}",
             **facts,
         )
-        if code
-        else tr("{build} has code for {list}, none of which runs on {gpu}", list=listed, **facts)
-    )
-    return CodeFailure(
-        kind="ptx" if code else "code",
-        subject=str(gpu.capability),
-        detail=detail,
-        source=f"{candidate.source}; {gpu.source}",
-        **facts,
-    )
+
+    return cache(failure)
+
+
+_failures_of: ByIdentity[Candidate, Callable[[bool, str, ComputeCapability, str, str], CodeFailure]]
+_failures_of = ByIdentity(_by_gpu, most=2048)

@@ -6,6 +6,7 @@ Tags: https://packaging.python.org/en/latest/specifications/platform-compatibili
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,6 +17,7 @@ from packaging.version import Version
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.wheel import WheelFile
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import range_of_releases
 from gpuenv.resolution.target import Target
@@ -45,7 +47,12 @@ def fits_name(filename: str, target: Target) -> bool:
 
 
 def _all_fit(tags: frozenset[Tag], target: Target) -> bool:
-    return all(_any_fits(tags, machine.system) for machine in target.machines)
+    return all(_any_fits(tags, system) for system in _systems(target))
+
+
+_systems: ByIdentity[Target, tuple[System, ...]] = ByIdentity(
+    lambda target: tuple(dict.fromkeys(machine.system for machine in target.machines))
+)
 
 
 @cache
@@ -56,7 +63,21 @@ def _any_fits(tags: frozenset[Tag], system: System) -> bool:
 
 def fitting(indexed_files: tuple[IndexedFile, ...], target: Target) -> tuple[IndexedFile, ...]:
     """Return the files that fit every machine."""
-    return tuple(item for item in indexed_files if fits(item.file, target))
+    return _fitting(indexed_files)(_systems(target))
+
+
+def _by_systems(
+    indexed_files: tuple[IndexedFile, ...],
+) -> Callable[[tuple[System, ...]], tuple[IndexedFile, ...]]:
+    return cache(
+        lambda systems: tuple(
+            item for item in indexed_files if all(_any_fits(item.file.tags, system) for system in systems)
+        )
+    )
+
+
+_fitting: ByIdentity[tuple[IndexedFile, ...], Callable[[tuple[System, ...]], tuple[IndexedFile, ...]]]
+_fitting = ByIdentity(_by_systems, most=4096)  # builds
 
 
 def for_platform(file: WheelFile, target: Target) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +13,7 @@ from packaging.version import Version
 from gpuenv.i18n.messages import tr
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.wheel import WheelFile
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import range_of_releases
 
@@ -148,7 +150,7 @@ def check(
     source: str,
 ) -> tuple[Failure, ...]:
     """Return a failure where the build has files, but none for a Python on offer; `requested` names those."""
-    if not fitting or any(runs_on(item.file, offer) for item in fitting for offer in offers):
+    if not fitting or have_file(fitting, offers):
         return ()
     has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
     detail = tr(
@@ -163,6 +165,19 @@ def check(
             kind="files", subject=requested, detail=detail, source=source, torch=candidate.torch, has=has
         ),
     )
+
+
+def have_file(files: tuple[IndexedFile, ...], offers: tuple[PythonOffer, ...]) -> bool:
+    """Whether one of the files runs on one of the Pythons."""
+    return _run_on(files)(offers)
+
+
+def _by_offers(files: tuple[IndexedFile, ...]) -> Callable[[tuple[PythonOffer, ...]], bool]:
+    return cache(lambda offers: any(runs_on(item.file, offer) for item in files for offer in offers))
+
+
+_run_on: ByIdentity[tuple[IndexedFile, ...], Callable[[tuple[PythonOffer, ...]], bool]]
+_run_on = ByIdentity(_by_offers, most=4096)  # builds, by the systems that they fit
 
 
 def in_words(offers: tuple[PythonOffer, ...]) -> str:
