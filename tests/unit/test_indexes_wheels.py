@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from packaging.utils import canonicalize_name
+from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
 from gpuenv.indexes.configuration.installer_default import parse_emitted_index
 from gpuenv.indexes.link import Link
 from gpuenv.indexes.urls import guess_source, is_remote, local_path, project_page
-from gpuenv.indexes.wheel_files import is_variant, parse_wheel_link, select_wheels
+from gpuenv.indexes.wheel_files import is_variant, parse_name, parse_wheel_link, select_wheels
 from gpuenv.secrets.url_credentials import redact_credentials
 from gpuenv.wheels.torch_wheel import parse_torch_version
 
@@ -102,6 +102,36 @@ def test_any_name_is_a_file_or_reported(start: str, end: str) -> None:
     ]
     files = select_wheels(links, TORCH, PAGE)
     assert len(files.files) + len(files.unparsed) <= 2
+
+
+_PARTS = st.one_of(
+    st.text("aT1._+!-", max_size=8),
+    st.sampled_from(
+        (
+            "torch",
+            "a__b",
+            "2.14.1+cu126",
+            "1!2",
+            "1",
+            "cp312",
+            "py2.py3",
+            "manylinux_2_28_x86_64.linux_x86_64",
+        )
+    ),
+)
+
+
+@given(st.lists(_PARTS, min_size=3, max_size=7).map("-".join))
+def test_a_name_is_read_as_packaging_reads_it(stem: str) -> None:
+    filename = f"{stem}.whl"
+    try:
+        name, version, _, tags = parse_wheel_filename(filename)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"."):
+            parse_name(filename)
+        return
+    read = parse_name(filename)
+    assert (read.project, read.version, read.tags) == (name, version, tags)
 
 
 @pytest.mark.parametrize(

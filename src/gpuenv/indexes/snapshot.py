@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import quote
 
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import Link
 from gpuenv.indexes.urls import project_page
-from gpuenv.indexes.wheel_files import parse_wheel_link
+from gpuenv.indexes.wheel_files import is_variant, parse_name
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, Platform, TorchBuild, WheelFile
@@ -26,7 +24,7 @@ _TAG_ENDINGS: dict[Platform, tuple[str, str]] = {
     "win-64": ("win", "_amd64"),
 }
 _Row = Mapping[str, Any]
-_Release = tuple[NormalizedName, Version]
+_Release = tuple[NormalizedName, Version, Platform]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,12 @@ class Pairing:
     torch: Version
     project: NormalizedName
     version: Version
+
+
+@dataclass(slots=True)
+class _KnownRelease:
+    variants: set[Variant | None] = field(default_factory=set)
+    tags: dict[str, None] = field(default_factory=dict)  # in the order of the files
 
 
 def read_snapshot(
@@ -78,41 +82,45 @@ _KINDS: tuple[IndexKind, ...] = ("pytorch", "pypi")
 def _listing(rows: list[_Row], kind: IndexKind, project: NormalizedName, bases: Bases) -> Listing:
     index = bases.pytorch if kind == "pytorch" else bases.pypi
     source = IndexSource("snapshot", index.rstrip("/"), tr("the listing shipped with gpuenv"), kind)
-    page = project_page(index, project)
-    read = [_file(row, page, bases) for row in rows]
+    read = [_file(row, bases) for row in rows]
     files = tuple(file for file in read if isinstance(file, WheelFile))
     unparsed = tuple(name for name in read if isinstance(name, str))
-    return Listing(source, project, files, page, unparsed=unparsed)
+    return Listing(source, project, files, project_page(index, project), unparsed=unparsed)
 
 
-def _file(row: _Row, page: str, bases: Bases) -> WheelFile | str:
+def _file(row: _Row, bases: Bases) -> WheelFile | str:
     """Read `{"filename": …, "index": "pytorch", "subdir": "cu126"}`; return the name if it is invalid."""
     filename = row["filename"]
-    link = Link(
-        url=_join(bases.pytorch, row.get("subdir"), filename) if row["index"] == "pytorch" else "",
-        filename=filename,
-        sha256=row.get("sha256"),
-        requires_python=row.get("requires_python"),
-        yanked=bool(row.get("yanked")),
-    )
     try:
-        return parse_wheel_link(link, page)
+        name = parse_name(filename)
     except ValueError:
         return str(filename)
+    folder = row.get("subdir")
+    in_folder = Variant(folder) if folder and not name.is_variant and is_variant(folder) else None
+    return WheelFile(
+        name.project,
+        name.version,
+        name.tags,
+        filename,
+        _join(bases.pytorch, folder, filename) if row["index"] == "pytorch" else "",
+        in_folder or name.local,
+        row.get("sha256"),
+        None,
+        row.get("requires_python"),
+        bool(row.get("yanked")),
+    )
 
 
 def _join(base: str, folder: str | None, filename: str) -> str:
-    return "/".join(part for part in (base.rstrip("/"), folder, quote(filename)) if part)
+    quoted = filename.replace("+", "%2B").replace("!", "%21")  # of a wheel's name nothing else is quoted
+    return f"{base.rstrip('/')}/{folder}/{quoted}" if folder else f"{base.rstrip('/')}/{quoted}"
 
 
 def _assumed_names(
     builds: list[TorchBuild], pairings: tuple[Pairing, ...], seen: list[Listing]
 ) -> dict[NormalizedName, dict[str, Variant]]:
     """Return the names that files of the builds and their companions must have, with their variants."""
-    known: dict[_Release, list[WheelFile]] = defaultdict(list)
-    for listing in seen:
-        for file in listing.files:
-            known[listing.project, Version(file.version.public)].append(file)
+    known = _by_release(seen)
     paired: dict[Version, list[Pairing]] = defaultdict(list)
     for pairing in pairings:
         paired[pairing.torch].append(pairing)
@@ -121,9 +129,33 @@ def _assumed_names(
         if build.evidence == "assumed":
             names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
         for pairing in paired[build.torch]:
-            files = known[pairing.project, pairing.version]
-            names[pairing.project] |= dict.fromkeys(_names_of_companion(pairing, build, files), build.variant)
+            release = known[pairing.project, pairing.version, build.platform]
+            names[pairing.project] |= dict.fromkeys(
+                _names_of_companion(pairing, build, release), build.variant
+            )
     return names
+
+
+def _by_release(seen: list[Listing]) -> Mapping[_Release, _KnownRelease]:
+    """Return the variants that were seen of each release for each platform, and the tags of its files."""
+    known: dict[_Release, _KnownRelease] = defaultdict(_KnownRelease)
+    versions: dict[str, Version] = {}
+    platforms: dict[str, tuple[Platform, ...]] = {}
+    for listing in seen:
+        releases: dict[tuple[str, tuple[Platform, ...]], list[_KnownRelease]] = {}
+        for file in listing.files:
+            head, *parts = file.filename.removesuffix(".whl").rsplit("-", 3)
+            tags = "-".join(parts)
+            if tags not in platforms:
+                platforms[tags] = tuple(platform for platform in _TAG_ENDINGS if _is_for(file, platform))
+            key = head, platforms[tags]
+            if key not in releases:
+                version = versions.get(head) or versions.setdefault(head, Version(file.version.public))
+                releases[key] = [known[listing.project, version, platform] for platform in platforms[tags]]
+            for release in releases[key]:
+                release.variants.add(file.variant)
+                release.tags[tags] = None
+    return known
 
 
 def _names_of_torch(build: TorchBuild) -> Iterator[str]:
@@ -132,15 +164,11 @@ def _names_of_torch(build: TorchBuild) -> Iterator[str]:
             yield f"torch-{build.torch}+{build.variant}-{python.rstrip('t')}-{python}-{tag}.whl"
 
 
-def _names_of_companion(pairing: Pairing, build: TorchBuild, files: list[WheelFile]) -> Iterator[str]:
+def _names_of_companion(pairing: Pairing, build: TorchBuild, release: _KnownRelease) -> Iterator[str]:
     """Yield names with the tags of the release's other files, unless the variant is known."""
-    fitting = [file for file in files if _is_for(file, build.platform)]
-    if any(file.variant == build.variant for file in fitting):
-        return
-    prefix = f"{pairing.project}-{pairing.version}+{build.variant}"
-    for file in fitting:
-        tags = file.filename.removesuffix(".whl").split("-")[-3:]
-        yield "-".join((prefix, *tags)) + ".whl"
+    if build.variant not in release.variants:
+        for tags in release.tags:
+            yield f"{pairing.project}-{pairing.version}+{build.variant}-{tags}.whl"
 
 
 def _is_for(file: WheelFile, platform: Platform) -> bool:
@@ -150,10 +178,15 @@ def _is_for(file: WheelFile, platform: Platform) -> bool:
 
 def _extended(listing: Listing, names: dict[str, Variant], bases: Bases) -> Listing:
     known = {file.filename for file in listing.files}
-    links = (
-        Link(_join(bases.pytorch, str(variant), name), name)
-        for name, variant in names.items()
-        if name not in known
+    assumed = (
+        _assumed(filename, str(variant), bases)
+        for filename, variant in names.items()
+        if filename not in known
     )
-    assumed = (replace(parse_wheel_link(link, listing.page), assumed=True) for link in links)
     return replace(listing, files=(*listing.files, *assumed))
+
+
+def _assumed(filename: str, folder: str, bases: Bases) -> WheelFile:
+    name = parse_name(filename)
+    url = _join(bases.pytorch, folder, filename)
+    return WheelFile(name.project, name.version, name.tags, filename, url, name.local, assumed=True)

@@ -19,6 +19,7 @@ from gpuenv.model.wheel import WheelFile
 from gpuenv.untrusted.bounds import check_wheel_name
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9._+!-]+\.whl")
+_PLAIN_PROJECT = re.compile(r"[A-Za-z0-9._]+")
 _VARIANT_NAME = re.compile(r"(?:cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?:[-_.]\w[\w.-]*)?$")
 
 
@@ -47,20 +48,37 @@ def is_named_for(filename: str, project: NormalizedName) -> bool:
     return _as_project(filename.partition("-")[0]) == project
 
 
+@dataclass(frozen=True, slots=True)
+class WheelName:
+    """What a wheel's name says; `local` is the version's local part, which may be a variant or a commit."""
+
+    project: NormalizedName
+    version: Version
+    tags: frozenset[Tag]
+    local: Variant | None
+    is_variant: bool
+
+
+def parse_name(filename: str) -> WheelName:
+    """Read the name of a wheel; raise ValueError."""
+    if not _PLAIN_NAME.fullmatch(check_wheel_name(filename)):
+        raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=filename))
+    # name and tags apart, as a page repeats each of them dozens of times
+    head, *tag_parts = filename.removesuffix(".whl").rsplit("-", 3)
+    name, version, variant, is_named = _parse_head(head)
+    return WheelName(name, version, _parse_tags("-".join(tag_parts)), variant, is_named)
+
+
 def parse_wheel_link(link: Link, page: str) -> WheelFile:
     """Read a wheel's name, and its variant from its name or the URLs of file and page; raise ValueError."""
-    if not _PLAIN_NAME.fullmatch(check_wheel_name(link.filename)):
-        raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=link.filename))
-    # name and tags apart, as a page repeats each of them dozens of times
-    head, *tag_parts = link.filename.removesuffix(".whl").rsplit("-", 3)
-    name, version, variant, is_named = _parse_head(head)
-    tags = _parse_tags("-".join(tag_parts))
-    if not is_named:  # a commit is no variant, but not PyPI's build either
+    name = parse_name(link.filename)
+    variant = name.local
+    if not name.is_variant:  # a commit is no variant, but not PyPI's build either
         variant = variant_of_place(link.url, page) or variant
     return WheelFile(
-        name=name,
-        version=version,
-        tags=tags,
+        name=name.project,
+        version=name.version,
+        tags=name.tags,
         filename=link.filename,
         url=_spelt(link.url),
         variant=variant,
@@ -82,7 +100,11 @@ def _spelt(url: str) -> str:
 @cache
 def _parse_head(head: str) -> tuple[NormalizedName, Version, Variant | None, bool]:
     """Return name, version, its local part, and whether that names a variant."""
-    name, version, _, _ = parse_wheel_filename(f"{head}-py3-none-any.whl")
+    project, _, release = head.partition("-")
+    if _PLAIN_PROJECT.fullmatch(project) and "__" not in project and "-" not in release:
+        name, version = _as_project(project), Version(release)
+    else:
+        name, version, _, _ = parse_wheel_filename(f"{head}-py3-none-any.whl")
     local = version.local
     return name, version, Variant(local) if local else None, local is not None and is_variant(local)
 

@@ -13,6 +13,7 @@ _MOST_BRACKETS = 50
 _LONGEST = 20_000  # letters
 _LONGEST_NAME = 255  # letters of a file's name
 _MOST_TAGS = 1000
+_FEW_DOTS = 27  # nine in each of three parts make no more tags than that
 _SHOWN = 200
 _LONGEST_WORD = 1000  # of a message: an address that was signed, a path
 _SMALL = 64 << 20  # bytes that any file may swell to
@@ -40,6 +41,8 @@ def check_bounds(text: str) -> str:
 
 def check_wheel_name(filename: str) -> str:
     """Return a wheel's name; raise ValueError for one that is too long or expands to too many tags."""
+    if len(filename) <= _LONGEST_NAME and filename.count(".") <= _FEW_DOTS:
+        return filename
     tags = math.prod(part.count(".") + 1 for part in filename.rsplit("-", 3)[1:])
     if len(filename) > _LONGEST_NAME or tags > _MOST_TAGS:
         raise ValueError(tr("`{filename}` is not a valid wheel name", filename=shortened(filename)))

@@ -37,8 +37,26 @@ def known_files(
     )
     pytorch = official.torch.address if official.torch else _NOWHERE
     bases = Bases(pytorch, default_index(environ) or _NOWHERE)
-    rows = (row for row in matrices.load("wheels") if named_for_platform(row["filename"], target))
+    wanted = set(projects)
+    fitting = _Fitting(target)
+    rows = (
+        row
+        for row in matrices.load("wheels")
+        if row["project"] in wanted and fitting[row["filename"].rpartition("-")[2]]
+    )
     return read_snapshot(rows, builds, pairings, projects, bases)
+
+
+class _Fitting(dict[str, bool]):
+    """Whether files with such an end of their name are for a platform; the same few stand on thousands."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__()
+        self._target = target
+
+    def __missing__(self, ending: str) -> bool:
+        self[ending] = named_for_platform(ending, self._target)
+        return self[ending]
 
 
 def _is_for_each_variant(project: str, version: Version, knowledge: Knowledge) -> bool:
