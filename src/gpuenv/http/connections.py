@@ -16,6 +16,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.poolmanager import ProxyManager
+from urllib3.util.wait import wait_for_read
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -94,6 +95,7 @@ class _Wire(io.RawIOBase):
 
     def __init__(self, raw: io.RawIOBase, bounds: Bounds) -> None:
         self._raw, self._bounds = raw, bounds
+        self._problem: Exception | None = None
         self._received = 0
         self._ends = None if bounds.whole_s is None else time.monotonic() + bounds.whole_s
         self._line_ends: float | None = None
@@ -101,8 +103,29 @@ class _Wire(io.RawIOBase):
 
     def readinto(self, buffer: Buffer) -> int | None:
         """Receive some bytes; raise TimeoutError or EndlessError beyond the bounds."""
+        if self._problem is not None:
+            raise self._problem
+        count = self._receive(buffer)
+        return self._gather(memoryview(buffer), count) if count and not self.in_lines else count
+
+    def _gather(self, view: memoryview, count: int) -> int:
+        """Add what has come meanwhile: TLS gives 16 kB at a time, each of which has a long way from here."""
+        while count < len(view) and wait_for_read(self._raw, 0):  # type: ignore[arg-type]
+            try:
+                more = self._receive(view[count:])
+            except Exception as error:  # noqa: BLE001 - raised with the next call, as there are bytes now
+                self._problem = error
+                break
+            if not more:
+                break
+            count += more
+        return count
+
+    def _receive(self, buffer: Buffer) -> int | None:
         now = time.monotonic()
-        if any(end is not None and now > end for end in (self._ends, self._line_ends)):
+        if self._ends is not None and now > self._ends:
+            raise TimeoutError
+        if self._line_ends is not None and now > self._line_ends:
             raise TimeoutError
         count = self._raw.readinto(buffer)
         if self.in_lines and self._line_ends is None:

@@ -20,7 +20,7 @@ from gpuenv.i18n.messages import tr
 if TYPE_CHECKING:
     import requests
 
-_CHUNK = 1 << 17
+_CHUNK = 1 << 18
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 _READABLE = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
 
