@@ -20,6 +20,9 @@ plan        `gpuenv plan` and `uv pip compile --torch-backend=auto`, for torch a
             cache of either program) and warm, at 0, 50 and 250 ms before every answer; the server counts
 create      `gpuenv create --yes --no-verify` and the commands that `gpuenv plan --format uv` prints: warm
             with tiny wheels, warm with a torch wheel of 12,000 files, cold with one of --weight MB
+download    what gpuenv fetches itself (fetch.py), `curl -O` and `uv pip install --no-cache` of one wheel of
+            150 MB: without a line between, on one of 100 Mbit/s and 50 ms (link.py), on one that gives
+            each connection 50 Mbit/s, and where a connection is silent for 8 s or breaks, twice
 explain, doctor, machines, adapt, requirements
             by themselves (requirements: beside uv), with how they grow
 """
@@ -37,6 +40,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from certificates import make_authority
+from downloads import HOST
 from replica import serve
 from scenario import Figures, Scenario
 from scenarios import scenarios
@@ -84,7 +88,7 @@ def _options() -> argparse.Namespace:
 def _stage(weight_mb: int, pages_last_s: int | None) -> Iterator[Stage]:
     with tempfile.TemporaryDirectory(prefix="gpuenv-bench-") as directory:
         root = Path(directory)
-        with serve(Shelf(weight_mb), make_authority(root, HOSTS), pages_last_s) as replica:
+        with serve(Shelf(weight_mb), make_authority(root, (*HOSTS, HOST)), pages_last_s) as replica:
             stage = Stage(root, replica)
             stage.add_programs("quick", 0)
             stage.add_programs("slow", 0.2)
@@ -96,12 +100,15 @@ def _measure(
 ) -> dict[str, object]:
     stage.replica.latency_s = scenario.latency_s
     stage.replica.shelf.torch = scenario.torch
+    rounds = min(rounds, scenario.most_rounds or rounds)
     ours, *others = time_side_by_side(
         runner, scenario.contestants, rounds, stage.replica.asked, stage.replica.forget
     )
     figures = Figures(ours, others[0] if others else None, earlier)
     goals = {goal.words: goal.met(figures) for goal in scenario.goals}
     print(_row(scenario.name, figures, goals), flush=True)
+    for further in others[1:]:
+        print(_row(f"  beside {further.name}", Figures(ours, further, earlier), {}), flush=True)
     earlier[scenario.name] = ours
     return {
         "name": scenario.name,
@@ -109,6 +116,7 @@ def _measure(
         "goals": goals,
         "gpuenv": _figures(ours),
         "against": {"name": others[0].name, **_figures(others[0])} if others else None,
+        "further": [{"name": further.name, **_figures(further)} for further in others[1:]],
     }
 
 
@@ -122,7 +130,7 @@ def _figures(series: Series) -> dict[str, object]:
     }
 
 
-_FORMAT = "{:<26}{:>14}{:>14}{:>8}{:>8}{:>8}{:>6}{:>9}  {}"
+_FORMAT = "{:<34}{:>14}{:>14}{:>8}{:>8}{:>8}{:>6}{:>9}  {}"
 _HEAD = _FORMAT.format(
     "", "gpuenv ms CPU", "other ms CPU", "more", "ratio", "CPU x", "MB", "requests", "held to"
 )

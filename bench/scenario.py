@@ -42,11 +42,13 @@ class Scenario:
     goals: tuple[Goal, ...]
     latency_s: float = 0.0
     torch: str = "tiny"  # or "heavy", or "scattered": of as many files as the real one
+    further: tuple[Contestant, ...] = ()  # who runs beside them, held to nothing
+    most_rounds: int | None = None
 
     @property
     def contestants(self) -> tuple[Contestant, ...]:
         """Who runs, gpuenv first."""
-        return (self.ours,) if self.other is None else (self.ours, self.other)
+        return (self.ours, *((self.other,) if self.other else ()), *self.further)
 
 
 def cpu_below(limit_ms: float) -> Goal:

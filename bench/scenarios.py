@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from downloads import downloads
 from machines import saved_machines
 from scenario import (
     FASTER,
@@ -25,6 +26,7 @@ from stage import GPUENV, UV, Stage
 from timing import Contestant
 
 ENVIRONMENT = "bench"
+_WHEEL_MB = 150
 _STACK = "torch\ntorchvision\n"
 _DELAYS_S = (0.0, 0.05, 0.25)
 _TYPER_APP = """
@@ -65,6 +67,7 @@ def scenarios(stage: Stage, weight_mb: int) -> Iterator[Scenario]:
     yield from _doctor(stage)
     yield from _machines(stage)
     yield from _many_requirements(stage)
+    yield from downloads(stage, _WHEEL_MB)
 
 
 def _starts(stage: Stage) -> Iterator[Scenario]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -101,6 +103,38 @@ def test_a_file_that_no_mirror_has_whole_is_never_installed(
     assert "ignore" not in json.dumps(done.error["fixes"])
     assert "--no-" not in json.dumps(done.error["fixes"])
     assert not (user.environments / "trial").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_what_came_before_an_interruption_is_not_fetched_again(user: Program, network: Network) -> None:
+    size = next(len(file.content) for file in network.shelf("nju").torch("torch", "cpu") if file.content)
+    with network.failing("nju", "stall", TORCH):
+        process = user.start(
+            "create", "trial", *CPU, "--yes", "--json", "--mirror", "nju", "--mirror", "tuna"
+        )
+        part = _part_of(user, size // 2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, out + err
+    assert part.stat().st_size == size // 2
+    wheels = part.parents[1]
+    assert [path for path in wheels.rglob("*.whl") if path.name.startswith(TORCH)] == []
+    assert not (user.environments / "trial").exists()
+    network.forget()
+    network.replicas["nju"].sent = 0
+    assert create(user, "nju", "tuna").status == 0
+    assert network.replicas["nju"].sent == size - size // 2
+    assert not part.exists()
+
+
+def _part_of(user: Program, size: int) -> Path:
+    """Wait until so much of a file has come."""
+    for _ in range(2000):
+        parts = (path for path in user.root.rglob("wheels/parts/*.part") if path.stat().st_size >= size)
+        if (part := next(parts, None)) is not None:
+            return part
+        time.sleep(0.01)
+    return pytest.fail("nothing came")
 
 
 @pytest.mark.parametrize("fault", ["cut", "cut-once", "reset-once", "503-once"])

@@ -27,6 +27,7 @@ Fault = Literal[
     "hang", "slow", "trickle",  # never an answer; one after SLOW_S; one that comes in drops
     "reset",  # the connection breaks before an answer
     "cut",  # ... in the middle of a file; the next request may go on from there
+    "stall",  # a file's first half, then nothing more
     "cut-once", "reset-once", "503-once",  # only the first time
     "truncated",  # a file's first half, as if it were the whole
     "wrong",  # other bytes, as many
@@ -191,9 +192,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if asked.method == "GET":
-            cut = fault == "cut" and answer.is_file and length > 1
+            cut = fault in ("cut", "stall") and answer.is_file and length > 1
             drip = SLOW_S / 4 if fault == "trickle" else 0
             self._write(answer, first, first + length // 2 - 1 if cut else last, drip)
+            if cut and fault == "stall":
+                self.replica.closing.wait()
             if cut:
                 self._break()
 

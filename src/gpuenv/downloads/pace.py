@@ -34,7 +34,7 @@ class Pace:
         self._since_s: float | None = None
         self._since = 0
         self._before = 0.0  # bytes per second, before the last connection was added
-        self._now = 0.0
+        self._now = self._best = 0.0
         self.settled = False
 
     def measure(self, now_s: float, received: int) -> bool:
@@ -50,6 +50,7 @@ class Pace:
         if passed_s < self._sharing.period_s:
             return False
         self._now = (received - self._since) / passed_s
+        self._best = max(self._best, self._now)
         self._since_s, self._since = now_s, received
         return True
 
@@ -65,6 +66,6 @@ class Pace:
 
     def part_size(self, connections: int, unread: int) -> int:
         """Return how many bytes one connection asks for; fewer at the end, so that all end together."""
-        each = self._now / connections
+        each = self._best / connections  # a silence says nothing of what comes after it
         size = min(_LARGEST_PART, int(each * _PART_S), unread // (2 * connections))
         return max(self._sharing.least_part, size, int(each * _LEAST_S))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 
-# Mirrors ban those who take more, and more of them than of 403 answers is never said.
-MOST = 3
+MOST = 3  # mirrors ban those who take more
 
 
 class Allowance:

@@ -17,6 +17,7 @@ from gpuenv.environments.fetch_wheel import Fetched, FetchProgress, Missed, NotF
 from gpuenv.environments.os_errors import convert_os_error
 from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
+from gpuenv.http.allowance import MOST
 from gpuenv.http.pool import in_turns
 from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import N_, tr
@@ -38,8 +39,6 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.steps import with_steps
 from gpuenv.process.surroundings import writable_cache
 from gpuenv.secrets.url_credentials import redact_credentials
-
-_AT_A_TIME = 3  # mirrors ban those who take more
 
 
 class FetchWatcher(Protocol):
@@ -162,7 +161,7 @@ def _fetch_all(
     with HttpClient(environ, access=plan.sources.access) as client:
         jobs = [partial(fetch, file) for file in wanted]
         try:
-            for number, answer in in_turns(jobs, at_a_time=_AT_A_TIME, limit_s=math.inf):
+            for number, answer in in_turns(jobs, at_a_time=MOST, limit_s=math.inf):
                 if isinstance(answer, HttpProblem):  # no limit, so none is given up
                     raise AssertionError(answer.reason)
                 fetched[number] = answer
