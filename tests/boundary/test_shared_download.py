@@ -82,6 +82,20 @@ def test_a_slow_file_is_read_by_several_connections_and_every_byte_is_told_once(
     assert all("if-range" in request.headers for request in server.asked[1:]) != known
 
 
+def test_a_line_that_is_slow_itself_is_read_by_one_connection_in_the_end(
+    client: HttpClient, server: FileServer, part: Path, right: Expected, content: bytes
+) -> None:
+    server.shares_line = True
+    server.pause_s = 0.006
+    reported: list[int] = []
+    once = replace(EAGER, period_s=0.15)
+    download(client, server.url, part, right, patience=QUICK, watch=Watch(reported.append), sharing=once)
+    assert part.read_bytes() == content
+    assert sum(reported) == len(content)
+    assert len(server.asked) <= 5
+    assert len(content) - server.firsts[-1] > 1 << 17  # all the rest
+
+
 def test_a_file_that_comes_fast_is_asked_for_once(
     client: HttpClient, server: FileServer, part: Path, right: Expected
 ) -> None:

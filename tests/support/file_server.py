@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler
 
@@ -50,6 +50,7 @@ class FileServer:
 
     content: bytes
     pause_s: float = 0.004
+    shares_line: bool = False  # one piece at a time, whoever gets it
     answering: Answering = lambda _, reply: reply
     asked: list[FileRequest] = field(default_factory=list)
     sent: int = 0
@@ -57,6 +58,7 @@ class FileServer:
     most_at_a_time: int = 0
     url: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _line: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def firsts(self) -> list[int]:
@@ -114,7 +116,8 @@ class FileServer:
             if reply.stalls_after is not None and position - first >= reply.stalls_after:
                 closing.wait()
                 return
-            time.sleep(self.pause_s)
+            with self._line if self.shares_line else nullcontext():
+                time.sleep(self.pause_s)
             piece = reply.content[position : min(end, position + _PIECE)]
             request.wfile.write(piece)
             position += len(piece)

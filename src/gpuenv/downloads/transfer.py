@@ -80,11 +80,15 @@ class Transfer:
         busy = len(self._readings) == len(self._readers)
         if not self._readers or (busy and self._schedule.silent(now_s)):
             self._add_reader()
-        elif self._pace.measure(now_s, self._file.received) and self._pace.wants_more(self._missing):
+        elif self._pace.measure(now_s, self._file.received) and not self._pace.settled:
             self._grow(now_s)
 
     def _grow(self, now_s: float) -> None:
-        if self._source.allowance.take_free():
+        """Add a connection, or do without the last one."""
+        wants_more = self._pace.wants_more(self._missing)
+        if self._pace.settled:
+            self._limit = max(1, self._limit - 1)
+        elif wants_more and self._source.allowance.take_free():
             self._limit += 1
             self._pace.added(now_s)
             self._connect()
@@ -128,7 +132,8 @@ class Transfer:
             while self._goes_on:
                 now_s = time.monotonic()
                 silent = sum(now_s - reading.moved_s > self._sharing.silent_s for reading in self._readings)
-                if len(self._readers) - silent > self._limit:
+                is_useful = reader.is_connected and self._file.unread() is not None
+                if len(self._readers) - silent > self._limit and not is_useful:
                     return None
                 segment = (
                     self._schedule.choose(now_s, self._limit) if self._may_share else self._file.unread()

@@ -60,6 +60,7 @@ class FileReader:
         self._limits = client.limits
         self._session = client.open_uncached()
         self._response: requests.Response | None = None
+        self.is_connected = False  # so that the next request needs no new connection
 
     def close(self) -> None:
         """Close the connection."""
@@ -89,7 +90,7 @@ class FileReader:
         if first and if_range:
             headers["If-Range"] = if_range
         with open_response(self._session, "GET", self._url, headers, self._limits) as response:
-            self._response = response
+            self._response, self.is_connected = response, False
             try:
                 answer = _read_answer(response, ranged="Range" in headers)
                 yield answer, self._chunks(response, answer.left)
@@ -98,30 +99,35 @@ class FileReader:
 
     def _chunks(self, response: requests.Response, left: int | None) -> Iterator[bytes]:
         """Yield what comes as it comes, unpacked where the server packs it unasked."""
-        pieces = _received(response, left, self._limits)
+        pieces = self._received(response, left)
         return unpacked(pieces) if is_packed(response) else pieces
 
+    def _received(self, response: requests.Response, left: int | None) -> Iterator[bytes]:
+        """Yield what the connection brings: `read` would wait for a whole piece, however slow it is."""
+        while left is None or left > 0:
+            chunk = _read(response, _CHUNK if left is None else min(_CHUNK, left), self._limits)
+            if not chunk and left is None:
+                return
+            if not chunk:
+                raise HttpProblem(tr("broke the connection"))
+            left = None if left is None else left - len(chunk)
+            if left == 0:
+                response.raw.release_conn()
+                self.is_connected = True
+            yield chunk
 
-def _received(response: requests.Response, left: int | None, limits: FetchLimits) -> Iterator[bytes]:
-    """Yield what the connection brings: `read` would wait for a whole piece, however slow it is."""
+
+def _read(response: requests.Response, most: int, limits: FetchLimits) -> bytes:
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - loaded with the first request
 
     from gpuenv.http.reasons import reason_of  # noqa: PLC0415
 
     read = getattr(response.raw, "read1", response.raw.read)
-    while left is None or left > 0:
-        try:
-            chunk = read(_CHUNK if left is None else min(_CHUNK, left), decode_content=False)
-        except (OSError, HTTPError, ValueError) as error:
-            raise HttpProblem(reason_of(error, limits)) from error
-        if not chunk and left is None:
-            return
-        if not chunk:
-            raise HttpProblem(tr("broke the connection"))
-        left = None if left is None else left - len(chunk)
-        if left == 0:
-            response.raw.release_conn()
-        yield chunk
+    try:
+        chunk: bytes = read(most, decode_content=False)
+    except (OSError, HTTPError, ValueError) as error:
+        raise HttpProblem(reason_of(error, limits)) from error
+    return chunk
 
 
 def _read_answer(response: requests.Response, *, ranged: bool) -> FileAnswer:
