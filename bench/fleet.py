@@ -13,10 +13,10 @@ import os
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from machines import make_machines
+from msgspec.structs import replace
 
 from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import split

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from fake_conda import FakeConda, Transcript, fake_conda
+from msgspec.structs import replace
 from plans import plan
 from ruamel.yaml import YAML
 

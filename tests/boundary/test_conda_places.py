@@ -7,11 +7,11 @@ import os
 import shutil
 import stat
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fake_conda import FakeConda, Transcript, fake_conda, planned
+from msgspec.structs import replace
 from plans import plan
 
 from gpuenv.environments.run_steps import StepEnvironment

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fake_conda import Transcript, a_wanted, called, faked, planned, transcript
+from msgspec.structs import replace
 
 from gpuenv.installers.conda import solve as conda_solve
 from gpuenv.installers.conda import tool as conda_tool

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conda_making import PLAN, a_tool, make, solved
 from fake_conda import Transcript, planned
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, create_environment
 from gpuenv.environments.conda.meta import installed_names, is_conda_environment

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fake_conda import Transcript, a_wanted, called, fake_conda, faked
+from msgspec.structs import replace
 
 from gpuenv.installers.conda.solve import solve
 from gpuenv.installers.conda.tool import Calling, CondaTool, find, find_fastest, read_info

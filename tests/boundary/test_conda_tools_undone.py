@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conda_making import PLAN, a_tool, make, solved
 from fake_conda import FakeConda, planned, transcript
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.meta import is_conda_environment

@@ -257,8 +257,6 @@ def test_check_name_refuses_early_what_create_would_refuse(make: Make, environ: 
 
 
 def test_more_bytes_than_free_is_a_refusal_that_names_both(environ: dict[str, str], data: Path) -> None:
-    from dataclasses import replace  # noqa: PLC0415
-
     plan = a_plan(data / "envs" / "paper")
     huge = replace(plan, packages=(replace(plan.packages[0], size=10**18),))
     with pytest.raises(InstallFailed) as raised:

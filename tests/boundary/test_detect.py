@@ -8,10 +8,11 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpuenv.host.detect import detect_machine
 from gpuenv.host.remote import parse_told

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import types
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from ailments import (
     files_missing,
 )
 from healthy import HEALTHY, SOUND
+from msgspec.structs import replace
 from patients import (
     H100,
     L4,

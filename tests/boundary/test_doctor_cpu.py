@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from patients import L4, Patient
 
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from ailments import (
 )
 from fake_nvidia_smi import fake_nvidia_smi
 from healthy import SOUND, a_gpu_that_works
+from msgspec.structs import replace
 from patients import L4, Patient
 
 from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis

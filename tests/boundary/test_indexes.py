@@ -6,12 +6,12 @@ import json
 import os
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 from serving import Site, serve
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
 import pytest
 from index_server import IndexServer, serve_indexes
+from msgspec.structs import replace
 from plans import package, plan
 
 from gpuenv import matrices

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from installers import a_plan
+from msgspec.structs import replace
 
 from gpuenv.changes.pip_hashes import hold
 from gpuenv.installers import pip

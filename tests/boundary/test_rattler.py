@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from conda_channel import ChannelServer, put, write_channel
 from conda_packages import RUNNING, CondaPackage
 from conda_world import Packages, make_world, minor_of
 from index_server import dead_url
+from msgspec.structs import replace
 from plans import plan
 from serving import Site, serve
 

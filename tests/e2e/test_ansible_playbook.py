@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from ansible_lab import B200, P100, VERSION, Lab, needs_ansible, torch_with
 from deciding import gpu_machine, machine
 from fleets import save
+from msgspec.structs import replace
 from replica_network import Network
 from running import Done, Program, make_program
 from tiny_stack import installed, publish_torches

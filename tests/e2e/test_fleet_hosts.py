@@ -6,13 +6,13 @@ import html
 import json
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_nvidia_smi import FakeGpu
 from local_engine import LocalEngine
+from msgspec.structs import replace
 from replica_network import Network
 from tiny_stack import installed, publish_torches
 

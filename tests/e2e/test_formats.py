@@ -6,11 +6,11 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from deciding import gpu_machine
+from msgspec.structs import replace
 from replica_network import Network
 from running import make_program
 from tiny_stack import publish_stack

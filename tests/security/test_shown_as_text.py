@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from attacks import attack, held_off
+from msgspec.structs import replace
 from plans import plan
 from running import Program
 

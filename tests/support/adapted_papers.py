@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from deciding import machine
+from msgspec.structs import replace
 
 from gpuenv.adapt.adapt import AdaptOptions, adapt
 from gpuenv.adapt.model import Adaptation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 from zipfile import ZipFile
 
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from deciding import Asked as Asking
+from msgspec.structs import replace
 
 from gpuenv.adapt.model import (
     DeclaredRequirement,

@@ -7,10 +7,11 @@ import hashlib
 import struct
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
+from msgspec.structs import replace
 
 from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.doctor.examine import judge

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from deciding import gpu_machine, machine
+from msgspec.structs import replace
 
 from gpuenv.model.errors import Because
 from gpuenv.model.locked import Locked, LockedFile

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -15,6 +14,7 @@ from examples import examples
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 from lefts import adapted, left, question_of, with_changes
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from deciding import machine
+from msgspec.structs import replace
 
 from gpuenv.host.describe import describe_machine
 from gpuenv.knowledge.jetson_boards import with_board_told

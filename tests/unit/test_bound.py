@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from bound_shop import Pages, listed, pages, with_pages
 from deciding import NOTHING_CONFIGURED, Asked, machine
 from mirrored import Table, tables
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.version import Version
 from published import Published

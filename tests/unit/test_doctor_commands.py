@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.doctor.diagnosis import CheckVerdict, diagnose

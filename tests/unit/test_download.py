@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from deciding import machine
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import H100, package, plan
 
 from gpuenv import matrices

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -11,6 +10,7 @@ from conda_deciding import plan_of_channel
 from deciding import gpu_machine, machine
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from plans import plan
 from ruamel.yaml import YAML

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuenv.environments.check_installed import check_installed, parse_torch_cuda
 from gpuenv.environments.os_errors import convert_os_error

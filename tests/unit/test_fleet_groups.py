@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -14,6 +13,7 @@ from examples import examples
 from fleets import DRIVERS, GLIBCS, fleet_of, members_of, plain, table_gpus
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.version import Version
 from published import Published
 

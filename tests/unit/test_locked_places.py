@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import locked, locked_file, plan
 
 from gpuenv.formats.file_indexes import FileOrigin, addressed, place_of, places_of

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from building import case, found, listing
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from published import wheel
 
 from gpuenv.indexes.mirrors.notes import (

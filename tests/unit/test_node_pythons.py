@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from deciding import Asked, decided, gpu_machine
 from fleets import fleet_of
+from msgspec.structs import replace
 
 from gpuenv.fleet.grouping.groups import split
 from gpuenv.knowledge.knowledge import Knowledge

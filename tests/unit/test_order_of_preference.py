@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from building import listing
 from deciding import machine
+from msgspec.structs import replace
 from published import wheel
 
 from gpuenv.model.index import Listing

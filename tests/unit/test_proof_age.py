@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuenv.environments.record import Record
 from gpuenv.operations.proof_age import outdated_proof, proven, read_driver_facts

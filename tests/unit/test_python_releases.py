@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 from deciding import gpu_machine
+from msgspec.structs import replace
 
 from gpuenv.knowledge.python_releases import brought_by_uv, with_ages
 from gpuenv.model.machine import FoundPython, Machine

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from packaging.version import Version
 from torch_listings import DIGEST, find, listing, torch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from deciding import gpu_machine
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import plan
 
 from gpuenv.cli.table import render_table

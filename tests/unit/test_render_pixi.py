@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from conda_deciding import plan_of_channel
 from deciding import gpu_machine
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import H100, INDEX, NOWHERE, WINDOWS, locked, locked_file, package, plan
 
 from gpuenv.formats.pixi import render_pixi, render_pixi_of_conda

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from plans import H100, INDEX, WINDOWS, cpu_plan, locked, locked_file, package, plan
 

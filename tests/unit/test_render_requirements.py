@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import H100, locked, locked_file, plan
 
 from gpuenv.formats.requirements import render_locked_requirements, render_requirements

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from deciding import gpu_machine, machine
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from plans import H100, cpu_plan, package, plan
 
 from gpuenv.formats.json import render_plan_data

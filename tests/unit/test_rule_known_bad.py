@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from building import case, found, on
 from deciding import Asked, Outcome, decided, gpu_machine
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.knowledge.knowledge import Knowledge

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from deciding import gpu_machine, machine
+from msgspec.structs import replace
 
 from gpuenv.model.errors import GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.machine import HARMLESS_PROBLEMS, DriverVersion, Gpu, Machine

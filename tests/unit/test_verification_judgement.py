@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import Gpu, Machine, Problem, System

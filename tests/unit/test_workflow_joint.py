@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,6 +9,7 @@ from typing import Any, cast
 import pytest
 from building import on
 from deciding import gpu_machine
+from msgspec.structs import replace
 from packaging.version import Version
 from plans import plan as planned
 

@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.contents.constraints_file import constraints_url
 from gpuenv.environments.contents.last_use import mark_used
@@ -37,8 +38,7 @@ _OF_VENV = ("VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT")
 _PACKAGES = ("site-packages", "dist-packages")
 
 
-@dataclass(frozen=True, slots=True)
-class EnteredEnvironment:
+class EnteredEnvironment(Struct, frozen=True):
     """An environment that is about to be entered; `record` is None where gpuenv did not make it."""
 
     name: str

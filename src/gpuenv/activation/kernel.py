@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.activation.entering import EnteredEnvironment, activation_of, python_of
 from gpuenv.environments.contents.kernel_spec import display_name, kernel_name, render_kernel
@@ -24,8 +25,7 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.on_disk.installed import site_packages
 
 
-@dataclass(frozen=True, slots=True)
-class JupyterKernel:
+class JupyterKernel(Struct, frozen=True):
     """A kernel that is registered, or will be: its name, its folder, and what notebooks call it."""
 
     name: str

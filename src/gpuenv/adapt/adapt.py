@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.adapt.model import Adaptation, Project
@@ -28,8 +30,7 @@ from gpuenv.resolution.target import platform_of
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptOptions:
+class AdaptOptions(Struct, frozen=True):
     """What is to be adapted: paths, and the day of the other packages (`2021-03-14`, or `git`).
 
     `patch_alone`: nothing is installed here, so that no conda tool need be there for an environment.yml.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -45,8 +46,7 @@ from gpuenv.resolution.request import STACK
 from gpuenv.resolution.resolve import ResolutionInput
 
 
-@dataclass(frozen=True, slots=True)
-class _ChannelResult:
+class _ChannelResult(Struct, frozen=True):
     answer: ChannelQuestion
     nearest: Nearest
 

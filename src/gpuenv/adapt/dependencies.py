@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -36,8 +37,7 @@ NOT_CHECKED = "not-checked"
 _BUILT = "built-from-source"
 
 
-@dataclass(frozen=True, slots=True)
-class Stack:
+class Stack(Struct, frozen=True):
     """A torch stack that was chosen: how a plan is made of it, and what changes for its sake.
 
     `assemble` takes the question and the files that a resolver added.
@@ -51,8 +51,7 @@ class Stack:
     assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
 
 
-@dataclass(frozen=True, slots=True)
-class Adapted:
+class Adapted(Struct, frozen=True):
     """A plan of a stack and all else, and every change that it takes; the plan has no steps yet."""
 
     plan: Plan

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -23,8 +23,7 @@ _NO_VERSION = re.compile(r"there (?:is|are) no versions? of ([\w.-]+)")
 _WORD = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Moves:
+class Moves(Struct, frozen=True, order=True):
     """How many packages move, and how far in all: by major releases, by minor ones, by those below."""
 
     count: int = 0
@@ -37,8 +36,7 @@ def _step(old: Version, new: Version) -> tuple[int, int, int]:
     return major, 0 if major else minor, 0 if major or minor else micro
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """One question to the resolver: requirements, the projects not to build, what it keeps to if it can."""
 
     requirements: tuple[str, ...]
@@ -50,8 +48,7 @@ class Ask:
 Compile = Callable[[Ask], Resolved | Unresolvable]
 
 
-@dataclass(frozen=True, slots=True)
-class PackageUpgrade:
+class PackageUpgrade(Struct, frozen=True):
     """A package whose requirement must change: `new` is the one release; `because` what the old one gave.
 
     `because` is None where it was not put back alone.
@@ -62,8 +59,7 @@ class PackageUpgrade:
     because: Unresolvable | None
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """What came of it: all files, what moved, the projects that no index has and those built from source.
 
     `unbuilt` have only sources, which could not even be built to be looked at: they were left out.
@@ -101,8 +97,7 @@ def count_moves(
     return _Search(wanted, compile_, has_wheels, foreign).count()
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     wanted: tuple[Requirement, ...]
     compile_: Compile
     has_wheels: Callable[[str, Version], bool]

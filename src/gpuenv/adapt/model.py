@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.model.errors import Because
 from gpuenv.model.plan import Plan
@@ -16,8 +17,7 @@ Notation = Literal["pip", "conda", "poetry"]
 NO_PROJECTS = ("python", "cuda", "index")  # what a file requires beside projects
 
 
-@dataclass(frozen=True, slots=True)
-class DependencyFile:
+class DependencyFile(Struct, frozen=True):
     """A file as it was found: `path` as shown to the person, `text` with its own line ends."""
 
     path: str
@@ -25,8 +25,7 @@ class DependencyFile:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredRequirement:
+class DeclaredRequirement(Struct, frozen=True):
     """One thing that a file asks for.
 
     `project` is canonical (`torch` for conda's `pytorch`), or `python`, or `cuda` (`cudatoolkit=10.2`), or
@@ -49,8 +48,7 @@ class DeclaredRequirement:
     constraint: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """All that was found: files, what they ask for, what was not understood, the day it was last changed.
 
     `date` is ISO 8601 (`2020-03-14`), from git; None where it is not known. `warnings` tell what was passed
@@ -63,8 +61,7 @@ class Project:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """What changed in torch (or numpy, …) between two releases, and where the code left uses it, if it does.
 
     `places` are `FILE:LINE`; empty where the code was not looked at or does not use it.
@@ -76,8 +73,7 @@ class Risk:
     places: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementChange:
+class RequirementChange(Struct, frozen=True):
     """One changed, removed (`new` is None) or added (`asked` is None) line.
 
     `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8`, an option line);
@@ -101,8 +97,7 @@ def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -
     return RequirementChange(line.project, line, old, new, because.text, because.source)
 
 
-@dataclass(frozen=True, slots=True)
-class Adaptation:
+class Adaptation(Struct, frozen=True):
     """The project, the plan that works here, the least changes that lead there; `files` as they become."""
 
     project: Project

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.adapt.risks.code_text import NOTEBOOK, language_of, parse_notebook
 from gpuenv.i18n.messages import N_, tr
@@ -24,8 +25,7 @@ _NOT_CODE = frozenset(
 _OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectCode:
+class ProjectCode(Struct, frozen=True):
     """The texts found, each with its path as shown; a cell of a notebook is `notes.ipynb[3]`.
 
     `warnings` tell what was passed over.

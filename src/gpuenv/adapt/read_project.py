@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.adapt.git_date import last_changed
@@ -76,8 +76,7 @@ def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
     )
 
 
-@dataclass(slots=True)
-class _Left:
+class _Left(Struct):
     """Collects files and what they ask for; each file once."""
 
     platform: Platform

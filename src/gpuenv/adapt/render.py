@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from difflib import unified_diff as lines_of_diff
 from itertools import chain
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv.adapt.model import (
     Adaptation,
@@ -101,7 +102,7 @@ def _change(change: RequirementChange, *, by_hand: bool) -> dict[str, Any]:
         "why": change.why,
         "source": change.source,
         "by_hand": by_hand,
-        "risks": [asdict(risk) for risk in change.risks],
+        "risks": [to_builtins(risk) for risk in change.risks],
     }
 
 

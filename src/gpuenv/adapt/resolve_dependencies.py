@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -21,8 +22,7 @@ _NO_WHEELS = re.compile(r"Wheels are required for `([^`\s=<>!~]+)")
 _MOST_EXEMPT = 60  # packages that are let be newer than the day asked for
 
 
-@dataclass(slots=True)
-class Resolver:
+class Resolver(Struct):
     """Resolves beside a fixed stack; `tell` is called with the number of the run before each.
 
     `base` has the pins, the sources and the day; what the stack itself needs may be newer than that.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.request import request_of
@@ -21,8 +23,7 @@ from gpuenv.resolution.target import Target, choose_target
 _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """All that the adaptation of a project depends on; `channels` are conda's to try, none for wheels."""
 
     project: Project

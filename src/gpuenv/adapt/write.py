@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.adapt.model import DependencyFile, Project
 from gpuenv.adapt.parsers.collector import decode_text, encode_text
@@ -17,16 +18,14 @@ from gpuenv.model.errors import Because, Fix, UsageError
 _MOST = 1000  # kept files of one name
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """A changed file and the one that keeps what it held: `mv KEPT PATH` brings it back."""
 
     path: str
     kept: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
+class _Work(Struct, frozen=True):
     path: Path
     old: bytes
     new: bytes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv import __version__
 from gpuenv.bootstrap.build_wheel import choose_gpuenv
@@ -49,8 +51,7 @@ _FROM_BESIDE: tuple[Word, ...] = ("--find-links", ScriptPath("beside", "wheels")
 _DESCRIBING = ("machines", "machine_folder", "driver", "gpus", "platform", "glibc")
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapOptions:
+class BootstrapOptions(Struct, frozen=True):
     """What a script is asked for beside the options of its environments.
 
     `name` is that of the one environment, of a lab's file the one to take; `pin` decides here what is
@@ -66,8 +67,7 @@ class BootstrapOptions:
     carried: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A script, the names of its environments, and what to tell of it.
 
     `gpuenv` is what it carries. `beside` are the files that it needs from elsewhere: those of gpuenv's, and
@@ -83,8 +83,7 @@ class Script:
     warnings: tuple[PlanWarning, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """One environment: its options with paths that hold here, `links` as they hold beside the script."""
 
     name: str
@@ -94,8 +93,7 @@ class _Wanted:
     verify: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """One environment of the script's, the release of Python it asks for, and its files if they are known."""
 
     environment: ScriptEnvironment

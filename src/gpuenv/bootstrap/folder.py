@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.bootstrap.bootstrap import Script
 from gpuenv.bootstrap.model import BesideFile
@@ -27,8 +28,7 @@ SCRIPT = "bootstrap.sh"
 _MAY_RUN = 0o111
 
 
-@dataclass(frozen=True, slots=True)
-class WriteProgress:
+class WriteProgress(Struct, frozen=True):
     """How writing a folder is followed: what is to come (files, bytes), and the bytes that came."""
 
     begin: Callable[[int, int], None] = lambda _, __: None

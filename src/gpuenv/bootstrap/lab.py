@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.bootstrap.lab_toml import LabFile, LabOptions, parse_lab_file
 from gpuenv.environments.store import check_name
@@ -23,8 +25,7 @@ _CHOICES = {"manager": ("auto", *MANAGERS), "channel": CHANNELS}
 _SAME = ("requirements", "python", "cuda", "manager", "channel", "mirrors", "devices", "offline")
 
 
-@dataclass(frozen=True, slots=True)
-class Lab:
+class Lab(Struct, frozen=True):
     """A lab's file and where it lies."""
 
     path: Path
@@ -114,9 +115,9 @@ def with_lab(typed: PlanOptions, options: LabOptions, folder: Path) -> PlanOptio
         for name in ("requirements", "requirement_files", "environment_file"):
             given.pop(name, None)
     defaults = {
-        field.name: given[field.name]
-        for field in fields(PlanOptions)
-        if field.name in given and getattr(typed, field.name) == getattr(usual, field.name)
+        name: given[name]
+        for name in PlanOptions.__struct_fields__
+        if name in given and getattr(typed, name) == getattr(usual, name)
     }
     return replace(typed, **defaults)
 

@@ -21,9 +21,11 @@ pypi = {simple = "https://mirror.lab.example/simple"}
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import N_, tr
 
@@ -38,8 +40,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LabOptions:
+class LabOptions(Struct, frozen=True):
     """The options of an environment, as typed, under the names of gpuenv's own.
 
     Paths are relative to the folder of lab.toml. None: not given.
@@ -60,8 +61,7 @@ class LabOptions:
     verify: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LabFile:
+class LabFile(Struct, frozen=True):
     """A lab's file: environments by name, in order; `version` of gpuenv, or the `wheel` of it, to install.
 
     `mirrors` are the tables of the lab's own mirrors, as they stand in the file.
@@ -75,7 +75,7 @@ class LabFile:
     own_mirrors: tuple[Table, ...] = ()
 
 
-_OPTIONS = {field.name: str(field.type).removesuffix(" | None") for field in fields(LabOptions)}
+_OPTIONS = {name: kind.removesuffix(" | None") for name, kind in LabOptions.__annotations__.items()}
 _GPUENV = {"version": "str", "wheel": "str", "launcher": "bool"}
 
 

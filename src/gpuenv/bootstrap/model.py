@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 from gpuenv.model.wheel import Platform
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptPath:
+class ScriptPath(Struct, frozen=True):
     """A path that is known only where the script runs.
 
     `beside` is relative to the script itself, `files` to where the script writes the files that it holds.
@@ -22,16 +23,14 @@ class ScriptPath:
 Word = str | ScriptPath
 
 
-@dataclass(frozen=True, slots=True)
-class HeldFile:
+class HeldFile(Struct, frozen=True):
     """A text file that a script holds, and writes before it makes environments."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptEnvironment:
+class ScriptEnvironment(Struct, frozen=True):
     """An environment that a script makes: `arguments` are those of `gpuenv create NAME`, without the name.
 
     `verified` tells that it has to pass `gpuenv verify` to be left alone, `carried` that all its files lie
@@ -45,8 +44,7 @@ class ScriptEnvironment:
     files: tuple[HeldFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MicromambaFile:
+class MicromambaFile(Struct, frozen=True):
     """A package of micromamba's on a conda channel; `sha256` is in lower-case hex digits."""
 
     platform: Platform
@@ -65,8 +63,7 @@ class CarriedWheel:
     requires: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LockedWheel:
+class LockedWheel(Struct, frozen=True):
     """A wheel that gpuenv needs on some targets, such as `3.12/linux-64`.
 
     `url` is where it was listed when the script was made, None where no index was read.
@@ -84,8 +81,7 @@ class LockedWheel:
         return self.filename.partition("-")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class BesideFile:
+class BesideFile(Struct, frozen=True):
     """A file that lies beside a script: `urls` are where it may be had, the best first."""
 
     filename: str
@@ -94,8 +90,7 @@ class BesideFile:
     urls: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bootstrap:
+class Bootstrap(Struct, frozen=True):
     """All that a script is made of.
 
     `gpuenv` is what it installs, `wheels` are those that gpuenv needs, each by its hash. `indexes` are those

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
@@ -38,8 +39,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MISLEADING = re.compile(r"UV_(?!CACHE_DIR$|HTTP_TIMEOUT$|REQUEST_TIMEOUT$|NATIVE_TLS$|SYSTEM_CERTS$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The wheels for all targets that have any, and why others have none."""
 
     wheels: tuple[LockedWheel, ...]

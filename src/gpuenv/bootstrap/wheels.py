@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
@@ -30,16 +31,14 @@ from gpuenv.secrets.url_credentials import redact_credentials
 SHIPPED = Path(__file__).with_name("bootstrap_wheels.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
+class Needed(Struct, frozen=True):
     """The wheels of a script, and warnings about the indexes that they come from."""
 
     wheels: tuple[LockedWheel, ...]
     warnings: tuple[PlanWarning, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What an index has of the wheels known: those it lists, and those it has another file for."""
 
     url: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from urllib.parse import urlsplit
+
+from msgspec.structs import replace
 
 from gpuenv.bootstrap.model import Bootstrap
 from gpuenv.i18n.messages import tr

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.cache.parts import PartContent, RemovalFailure, Tally, read_parts, remove_part
 from gpuenv.files.cache_lock import lock_exclusive
@@ -23,8 +24,7 @@ _CHEAP_ENTRIES = 20_000
 _UV_LIMIT_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class CacheContent:
+class CacheContent(Struct, frozen=True):
     """What is in gpuenv's cache; `freed` is what the disk gains without it."""
 
     root: Path
@@ -37,8 +37,7 @@ class CacheContent:
         return sum(part.size for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class CleanResult:
+class CleanResult(Struct, frozen=True):
     """What was removed, and what was not."""
 
     removed: tuple[PartContent, ...]

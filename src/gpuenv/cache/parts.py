@@ -12,8 +12,9 @@ import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
@@ -24,8 +25,7 @@ _TEMPORARY = r"tmp\w{8}"
 _DIGEST = r"[0-9a-f]{64}"
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Files, and the entries of folders that match `names`; `guarded` while a command may use them."""
 
     name: str
@@ -55,8 +55,7 @@ PARTS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class PartContent:
+class PartContent(Struct, frozen=True):
     """A part, and its files and folders on disk."""
 
     part: Part
@@ -64,16 +63,14 @@ class PartContent:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class RemovalFailure:
+class RemovalFailure(Struct, frozen=True):
     """The part that could not be removed, and why."""
 
     name: str
     reason: str
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """Bytes of files, each inode counted once; `freed` are those without hard links elsewhere."""
 
     links: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # size, link count, links seen

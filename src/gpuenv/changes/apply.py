@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -38,8 +39,7 @@ Verify = Callable[[Path], VerifyResult]
 """Verifies the environment of an interpreter, without recording the result."""
 
 
-@dataclass(frozen=True, slots=True)
-class Provision:
+class Provision(Struct, frozen=True):
     """Where the installer looks, the checked files of torch on this disk, and other files by hash.
 
     `named` are the projects of `held`.
@@ -51,8 +51,7 @@ class Provision:
     named: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ApplyOptions:
+class ApplyOptions(Struct, frozen=True):
     """How to apply: whether to show the installer's output, how to verify, and the files of torch."""
 
     show: bool = True
@@ -62,8 +61,7 @@ class ApplyOptions:
     provision: Provision | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """The result; where verification failed, everything is as before."""
 
     log: Path | None

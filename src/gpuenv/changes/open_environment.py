@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -39,8 +40,7 @@ from gpuenv.secrets.url_credentials import without_userinfo
 _LINUX: dict[str, Platform] = {"aarch64": "linux-aarch64"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeOptions:
+class ChangeOptions(Struct, frozen=True):
     """Where from, as typed, and whether the torch stack may move."""
 
     mirrors: tuple[str, ...] = ()
@@ -50,8 +50,7 @@ class ChangeOptions:
     only_binary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """An environment of gpuenv's as it is now; `original` is the request in its record."""
 
     paths: EnvironmentPaths

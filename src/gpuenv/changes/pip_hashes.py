@@ -6,9 +6,10 @@ Of several indexes pip itself takes the best of all, whoever published it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -33,8 +34,7 @@ from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.resolution.target import choose_target
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """A plan whose installer gets every file by its hash, as far as hashes can be known."""
 
     plan: Plan

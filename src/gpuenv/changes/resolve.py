@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -27,8 +28,7 @@ from gpuenv.resolution.request import STACK
 from gpuenv.secrets.url_credentials import without_userinfo
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRequest:
+class ChangeRequest(Struct, frozen=True):
     """What is to hold: `pins` by name (the torch stack above all), `requirements` by name, the sources.
 
     `upgrade` are names to bring to the newest version; `plan` is one that some of the pins are from.
@@ -43,8 +43,7 @@ class ChangeRequest:
     constraints: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedChange:
+class PlannedChange(Struct, frozen=True):
     """A change that was decided. `moved` is the plan of another torch, where it is one."""
 
     opened: Opened
@@ -181,7 +180,7 @@ def changed_plan(planned: PlannedChange, base: dict[str, Any]) -> dict[str, Any]
     stack = [row for name in pins for row in (*kept, *new) if row.get("name") == name]
     others = [row for row in (*kept, *new) if row.get("name") not in pins]
     named = ((canonicalize_name(Requirement(text).name), text) for text in planned.requested)
-    asked = asdict(replace(planned.opened.original, requirements=planned.requested))
+    asked = to_builtins(replace(planned.opened.original, requirements=planned.requested))
     return {
         **base,
         "packages": [*stack, *others],

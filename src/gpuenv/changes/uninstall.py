@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, is_normalized_name
 
@@ -21,8 +21,7 @@ from gpuenv.resolution.request import STACK
 _PIP = ("pip", "setuptools", "wheel")
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRemoval:
+class PlannedRemoval(Struct, frozen=True):
     """What is removed, and what is no longer needed afterwards but stays."""
 
     change: PlannedChange

@@ -6,9 +6,10 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gpuenv.cli import output
 from gpuenv.i18n.messages import tr
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from gpuenv.operations.verify import VerifyResult
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(Struct, frozen=True):
     """How a command prints."""
 
     as_json: bool = False

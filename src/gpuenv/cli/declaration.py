@@ -6,12 +6,13 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any, Final, cast, get_type_hints
 
 import typer
 import typer.main
+from msgspec import StructMeta
+from msgspec.structs import fields
 from typer.models import CommandInfo, TyperInfo
 
 from gpuenv.cli.choices import LanguageName
@@ -120,7 +121,7 @@ def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
     # not get_type_hints: up to Python 3.10 it hides the options of what defaults to None
     named = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {
-        n: item.annotation for n, item in named.items() if is_dataclass(item.annotation)
+        name: item.annotation for name, item in named.items() if isinstance(item.annotation, StructMeta)
     }
     parameters: list[inspect.Parameter] = []
     for name, parameter in named.items():
@@ -129,7 +130,7 @@ def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def spread(**given: Any) -> Any:
         for name, group in groups.items():
-            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+            given[name] = group(**{field: given.pop(field) for field in group.__struct_fields__})
         return command(**given)
 
     spread.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]

@@ -7,9 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.cli import output
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
@@ -174,8 +175,7 @@ def _check_directory() -> None:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Reporter:
+class _Reporter(Struct, frozen=True):
     """Reports how a command ended, as text or JSON."""
 
     command: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -85,8 +84,7 @@ def path_of(output: str | None) -> Path | None:
     return None if output in (None, "-") else Path(output or "")
 
 
-@dataclass(frozen=True, slots=True)
-class CommonOptions(Console):
+class CommonOptions(Console, frozen=True):
     """The options that every command has; the language is chosen before they are parsed."""
 
     as_json: Annotated[bool, option("--json", "Print JSON.")] = False

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
+
+from msgspec import to_builtins
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -55,7 +56,7 @@ def envelope(
         "command": command,
         "ok": error is None,
         "data": without_passwords(data),
-        "warnings": [without_passwords(asdict(warning)) for warning in warnings],
+        "warnings": [without_passwords(to_builtins(warning)) for warning in warnings],
         "error": error,
     }
 

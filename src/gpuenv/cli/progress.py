@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
+
+from msgspec import Struct
 
 from gpuenv.cli.output import note
 from gpuenv.i18n.messages import ngettext, tr
@@ -104,8 +105,7 @@ def fetching(log: Path, *, quiet: bool) -> Iterator[Fetching]:
         yield Fetching(shown, lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Fetching:
+class Fetching(Struct, frozen=True):
     """One bar for all bytes, with the latest file; a FetchWatcher."""
 
     shown: Display
@@ -135,8 +135,7 @@ class Fetching:
         self.shown.tell(text)
 
 
-@dataclass(frozen=True, slots=True)
-class HashBars:
+class HashBars(Struct, frozen=True):
     """A bar a file; a HashProgress."""
 
     shown: Display

@@ -16,8 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.config_edit.text import check_only_changed, ended, line_end, without_mark
 from gpuenv.i18n.foreign_messages import translate_foreign
@@ -30,8 +31,7 @@ _LARGEST = 64 << 10  # letters; a person's has some hundred
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
+class _Span(Struct, frozen=True):
     """A key of a mapping with its value: from the key to the end of the value, without what follows."""
 
     name: str

@@ -15,8 +15,10 @@ from __future__ import annotations
 import configparser
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import takewhile
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.config_edit.text import check_only_changed, ended, line_end, without_mark
 
@@ -26,8 +28,7 @@ _COMMENT = ("#", ";")
 _DEEPER = "    "  # the further lines of a value
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(Struct, frozen=True):
     """Where an option stands: its first line and the one after its last, its name as it is spelt."""
 
     section: str

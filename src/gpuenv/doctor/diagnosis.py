@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from gpuenv.doctor.checks import queries
 from gpuenv.doctor.checks.outcome import Outcome, Word, skipped
@@ -29,8 +30,7 @@ _WORDS: dict[Word, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CheckVerdict:
+class CheckVerdict(Struct, frozen=True):
     """What is told of one check; `needs`, `cause`, `fix` and `command` only of a problem or a warning."""
 
     id: str
@@ -44,8 +44,7 @@ class CheckVerdict:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """All verdicts in order of dependence; `root` is the first problem, which explains the others."""
 
     environment: str
@@ -134,8 +133,8 @@ def render_diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
     root = diagnosis.root
     return {
         "environment": diagnosis.environment,
-        "root": asdict(root) if root else None,
-        "checks": [asdict(verdict) for verdict in diagnosis.checks],
+        "root": to_builtins(root) if root else None,
+        "checks": [to_builtins(verdict) for verdict in diagnosis.checks],
     }
 
 

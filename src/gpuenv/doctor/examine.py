@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.doctor.diagnosis import Diagnosis, diagnose
@@ -33,8 +35,7 @@ SCHEMA = 1
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorOptions:
+class DoctorOptions(Struct, frozen=True):
     """How to look: with verify's child (which imports torch) or without, and its limit in seconds.
 
     `trust`: the Python of an environment that another user owns may be run.
@@ -45,8 +46,7 @@ class DoctorOptions:
     trust: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Examination:
+class Examination(Struct, frozen=True):
     """What was read of an environment, and what is made of it.
 
     `other_owner` is the user whose environment it is, where only its files were read.
@@ -118,7 +118,7 @@ def load_findings(file: Path) -> Findings:
 
 def render_findings(findings: Findings) -> dict[str, Any]:
     """Return findings as a JSON document."""
-    names = [field.name for field in fields(Findings) if field.name != "machine"]
+    names = [name for name in findings.__struct_fields__ if name != "machine"]
     rendered = {name: _rendered(getattr(findings, name)) for name in names}
     return {"schema": SCHEMA, "machine": render_machine(findings.machine), **rendered}
 
@@ -126,7 +126,7 @@ def render_findings(findings: Findings) -> dict[str, Any]:
 def _rendered(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_rendered(item) for item in value]
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+    return to_builtins(value) if isinstance(value, Struct) else value
 
 
 def parse_findings(document: object) -> Findings:

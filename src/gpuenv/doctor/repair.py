@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.doctor.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
@@ -45,8 +47,7 @@ _WORK = "D54"
 _NOT_OF_PACKAGES = ("machine", "container", "driver", "environment variables")
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedRepair:
+class PlannedRepair(Struct, frozen=True):
     """A repair that was decided: the plan behind it, the commands, and what they change.
 
     `repair` is what the diagnosis asks for; `log` is where what was fetched is logged.
@@ -59,8 +60,7 @@ class PlannedRepair:
     log: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Struct, frozen=True):
     """What came of it: `kept` tells that the environment is better; else it is as it was before."""
 
     kept: bool

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -29,8 +29,7 @@ _SAME_BUILD = ("D30", "D32", "D40", "D41", "D44")
 _DRY_LIMIT_S = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Struct, frozen=True):
     """What to plan: `attempts` are requests, the least change first; `cuda` restricts the variant.
 
     `reinstall` are installed anew though the installer would see nothing to do, `remove` are taken out first.
@@ -44,8 +43,7 @@ class Repair:
     last_resort: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class NoRepair:
+class NoRepair(Struct, frozen=True):
     """Why packages of this environment can't repair it."""
 
     reason: str

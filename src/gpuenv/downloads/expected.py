@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpuenv.http.file_reader import FileAnswer
 from gpuenv.http.ranges import BrokenFileError
@@ -11,8 +11,7 @@ from gpuenv.i18n.messages import tr
 _ZIP = b"PK"
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """What is known of a file before it is read: None where nobody tells."""
 
     sha256: str | None = None

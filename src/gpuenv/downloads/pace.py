@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 _FASTER = 1.15
 _PART_S = 1.5  # so long that the pause between two requests matters little
@@ -10,8 +10,7 @@ _LEAST_S = 0.25
 _LARGEST_PART = 8 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Sharing:
+class Sharing(Struct, frozen=True):
     """When a file is shared between connections; seconds, and bytes.
 
     A further connection is added after `period_s`, if what is left takes longer than `worth_s`; connections

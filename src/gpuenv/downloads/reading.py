@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.downloads.assembly import Segment
 from gpuenv.downloads.expected import Expected
@@ -13,8 +14,7 @@ from gpuenv.http.allowance import Allowance
 from gpuenv.http.file_reader import FileReader
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where a file is read, and how; `most_bytes` is for any file."""
 
     connect: Callable[[], FileReader]

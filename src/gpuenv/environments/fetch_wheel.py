@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.wheel_cache import WheelStore, digest_of, key_of, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
@@ -17,8 +18,7 @@ from gpuenv.model.plan import FilePlace, StackFile
 _ANY_PACE = Patience(slow_bytes=0)
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """A location that failed to provide a file; `wrong`: it sent something else."""
 
     place: FilePlace
@@ -26,8 +26,7 @@ class Missed:
     wrong: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """A fetched file: its path, the location it came from, and those that failed before."""
 
     file: StackFile
@@ -46,8 +45,7 @@ class NotFetchedError(Exception):
         self.missed = missed
 
 
-@dataclass(frozen=True, slots=True)
-class FetchProgress:
+class FetchProgress(Struct, frozen=True):
     """How fetching a file is followed: the location being tried, one that failed, another gpuenv."""
 
     begins: Callable[[StackFile, FilePlace], None] = lambda _, __: None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.rewrite_paths import (
     Move,
@@ -25,8 +26,7 @@ _TEXTS = ("bin", "etc", "share")  # what installers write for one place; package
 _STARTUP = (".pth", ".py", ".egg-link")
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """A file by its path within the environment and its new content, or a link's new target."""
 
     path: str

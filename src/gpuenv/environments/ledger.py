@@ -12,9 +12,10 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct, field
 
 from gpuenv.environments.folders.mounts import keeps_owners
 from gpuenv.environments.store import write_own_file
@@ -36,8 +37,7 @@ Kind = Literal["repair", "renaming"]
 State = Literal["preparing", "begun", "over"]
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerEntry:
+class LedgerEntry(Struct, frozen=True):
     """One change inside an environment.
 
     Only one that has `begun` is finished or undone after a kill: of any other the folder is rubbish. What the

@@ -6,8 +6,9 @@ import json
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.record import Record, read_record
 from gpuenv.environments.store import find_place, is_path, make_directory, unwritable
@@ -19,8 +20,7 @@ from gpuenv.on_disk.replace import replace_file
 from gpuenv.untrusted.documents import load_json
 
 
-@dataclass(frozen=True, slots=True)
-class Environment:
+class Environment(Struct, frozen=True):
     """An environment and its record."""
 
     paths: EnvironmentPaths

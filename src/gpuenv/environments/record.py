@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.foreign_messages import reason_of
@@ -19,8 +20,7 @@ SCHEMA_VERSION = 1
 LARGEST = 64 * 1024 * 1024  # bytes; a plan with its rejections has some hundred thousand
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One environment's record; `plan`, `host` and `verify` are data of the JSON envelope.
 
     `created` is UTC in ISO 8601, `verified` None where verify has not run, `proof` when it ran and on what

@@ -10,9 +10,11 @@ import os
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from gpuenv.environments import ledger
 from gpuenv.environments.folders.within import Within
@@ -29,8 +31,7 @@ if TYPE_CHECKING:  # `run` only looks whether there is something to finish
     from gpuenv.environments.find_paths import Rewritten
 
 
-@dataclass(frozen=True, slots=True)
-class MovedKernel:
+class MovedKernel(Struct, frozen=True):
     """A kernel of Jupyter: the folders it lies in before and afterwards, and what is written into the new."""
 
     before: str
@@ -38,8 +39,7 @@ class MovedKernel:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class RenameManifest:
+class RenameManifest(Struct, frozen=True):
     """From where to where an environment goes, and its kernels."""
 
     old: str
@@ -87,7 +87,7 @@ def begin(
 ) -> None:
     """Note what is under way, under both paths: from now on it is finished or forgotten."""
     manifest = RenameManifest(str(source.path), str(target.path), kernels)
-    started = replace(entry, state="begun", data=asdict(manifest))
+    started = replace(entry, state="begun", data=to_builtins(manifest))
     ledger.note(target, started)
     ledger.note(source, started)
 

@@ -10,9 +10,10 @@ import re
 import shlex
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import quote_from_bytes
+
+from msgspec import Struct
 
 _LONGEST_SHEBANG = 127  # bytes that Linux reads, `#!` and the line's end among them
 _NAME = rb"[\w.+~\x80-\xff-]"
@@ -25,8 +26,7 @@ _LONG_SHEBANG = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """An environment that lies, or will, at `new`; `olds` are the paths by which its files may name it now.
 
     `called` is what a prompt shows before and afterwards.

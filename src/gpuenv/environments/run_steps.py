@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.store import make_directory
 from gpuenv.files.disk_space import check_free_space
@@ -21,8 +22,7 @@ _SHOWN_LINES = 15
 _SHOWN_LETTERS = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class StepEnvironment:
+class StepEnvironment(Struct, frozen=True):
     """How steps are run: programs that are elsewhere than their names say, variables, log, descriptors."""
 
     environ: Mapping[str, str]

@@ -11,11 +11,12 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from gpuenv.environments import ledger
@@ -39,8 +40,7 @@ _MOST = 500_000
 _LARGE = 1 << 20  # bytes; smaller files, which something might write into, are copied
 
 
-@dataclass(frozen=True, slots=True)
-class SnapshotManifest:
+class SnapshotManifest(Struct, frozen=True):
     """What was kept: the distributions by name, their directories, and what lay in these before.
 
     Once `cleared`, all that is left to do is to move back.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv import matrices
 from gpuenv.i18n.messages import current_language, tr
@@ -18,8 +19,7 @@ from gpuenv.signatures.match import Examined, SignatureMatch, examine
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """What a text tells; `commands` repair the matches of these ids on this machine."""
 
     matches: tuple[SignatureMatch, ...]

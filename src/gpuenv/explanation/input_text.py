@@ -6,9 +6,10 @@ import codecs
 import os
 import stat
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from gpuenv.files.read_limited import read_start
 from gpuenv.i18n.foreign_messages import reason_of
@@ -23,8 +24,7 @@ _UTF16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")
 _FEW = 0.001  # of a text's letters that may be garbled for it to be UTF-8
 
 
-@dataclass(frozen=True, slots=True)
-class InputText:
+class InputText(Struct, frozen=True):
     """A text and, where its beginning was left out, a warning that says so."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.fleet.node_archive import node_app
 from gpuenv.fleet.run_model import Engine
@@ -11,8 +12,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(Struct, frozen=True):
     """The machines as they were named: inventories of Ansible or a partition of Slurm, and which of them.
 
     `forks` is how many at a time (None: as the engine is set up), `timeout_s` a machine's limit in seconds.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Advice, Plan, PlanWarning
 
 
-@dataclass(frozen=True, slots=True)
-class FleetMachine:
+class FleetMachine(Struct, frozen=True):
     """One saved machine: `host` is None where the file could not be read, `problem` why it is not served.
 
     `name` is the file's name without what does not print, and unlike the others' names.
@@ -22,8 +22,7 @@ class FleetMachine:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FleetGroup:
+class FleetGroup(Struct, frozen=True):
     """The machines, by their positions in the list of all, that one plan is for."""
 
     platform: str
@@ -31,8 +30,7 @@ class FleetGroup:
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
-class FleetPlan:
+class FleetPlan(Struct, frozen=True):
     """All the machines, the groups of those that are served, and what would make one group of several."""
 
     machines: tuple[FleetMachine, ...]

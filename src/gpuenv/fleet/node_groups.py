@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv import __version__
 from gpuenv.fleet import render
@@ -36,8 +38,7 @@ _TARGET = ".venv"
 _WINDOWS = "win-64"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
+class NodeGroup(Struct, frozen=True):
     """Machines that get the same environment, by name; none named: whichever it is run on.
 
     `request` is what the node program is to be given (`create`), with official addresses where it is locked.
@@ -53,8 +54,7 @@ class NodeGroup:
         return summary(self.plan)[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeGroups:
+class NodeGroups(Struct, frozen=True):
     """The groups, and the fleet they are of; None where the plan was not for saved machines."""
 
     groups: tuple[NodeGroup, ...]

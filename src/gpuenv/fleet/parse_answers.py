@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.fleet.node_messages import translate_node_message
 from gpuenv.formats.shell import one_line
@@ -25,8 +27,7 @@ _SCHEMA_VERSION = 1
 _LONGEST_LOG = 20_000  # letters
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFailure:
+class NodeFailure(Struct, frozen=True):
     """Why a machine could not do what it was asked; `log` are the last lines of its installer."""
 
     code: str
@@ -35,8 +36,7 @@ class NodeFailure:
     log: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeCreated:
+class NodeCreated(Struct, frozen=True):
     """The result of `create`: `state` is made, unchanged, replaced, would-make or would-replace."""
 
     state: str
@@ -44,8 +44,7 @@ class NodeCreated:
     environment: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVerified:
+class NodeVerified(Struct, frozen=True):
     """What the tests on a machine proved, held against its plan."""
 
     report: Report

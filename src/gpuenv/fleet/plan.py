@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuenv.fleet.grouping.advice import PartedMachines, advise, listed
 from gpuenv.fleet.grouping.compatibility import GroupResolver
@@ -147,8 +149,7 @@ def _by_platform(
     return {name: parts[name] for name in PLATFORMS if name in parts}, problems
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """The result for the machines of one platform; `problems` by the numbers of those not served."""
 
     groups: tuple[FleetGroup, ...] = ()
@@ -156,8 +157,7 @@ class _Part:
     together: tuple[Advice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Planner:
+class _Planner(Struct, frozen=True):
     """All that the plans for the machines of one platform are made with."""
 
     options: PlanOptions

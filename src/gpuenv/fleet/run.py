@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from threading import Lock
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from gpuenv.explanation.installer_failure import with_cause
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from msgspec import Struct
 
 from gpuenv.fleet.model import FleetPlan
 from gpuenv.model.machine import Machine
@@ -15,8 +16,7 @@ Action = Literal["detect", "create", "verify"]
 HostState = Literal["waiting", "running", "done", "failed", "unreachable"]
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTask:
+class NodeTask(Struct, frozen=True):
     """What to run on machines: one action, and for each host its request (the program's standard input).
 
     `check` only tells what would be done. Hosts that have no request are left alone.
@@ -27,8 +27,7 @@ class NodeTask:
     check: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class HostResult:
+class HostResult(Struct, frozen=True):
     """What became of one host.
 
     `answer` is the JSON that the program printed there, None where it printed none; `message` is why it could
@@ -68,8 +67,7 @@ OutcomeState = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class HostOutcome:
+class HostOutcome(Struct, frozen=True):
     """A host in the report: its machine, its group, what was made there and how it was proved.
 
     `problem` is why it got no further, `code` its word for programs, `because` the reasons under it, `log`
@@ -95,8 +93,7 @@ class HostOutcome:
         return None if self.verify is None else bool(self.verify.get("ok"))
 
 
-@dataclass(frozen=True, slots=True)
-class FleetRun:
+class FleetRun(Struct, frozen=True):
     """What one command came to on all hosts, as far as it came.
 
     `engine` is `ansible` or `slurm`, `environment` the name that was given, `fleet` the plan with its groups,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urldefrag
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -18,8 +18,7 @@ _REMOTE = ("http://", "https://")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
-class FileOrigin:
+class FileOrigin(Struct, frozen=True):
     """A PEP 503 index, a folder on this machine, or a file's own address: no password is in it.
 
     A page of wheels has no name by which tools could be sent to it; so what lies there goes by its address.

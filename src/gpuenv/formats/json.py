@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv.model.conda import CondaPlan
 from gpuenv.model.machine_json import render_machine
@@ -23,12 +24,12 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
         "pins": [without_userinfo(pin) for pin in plan.pins],
         "requirements": [without_userinfo(text) for text in plan.requirements],
         "constraints": [without_userinfo(text) for text in plan.constraints],
-        "asked": asdict(plan.asked) if plan.asked else None,
+        "asked": to_builtins(plan.asked) if plan.asked else None,
         "sources": _sources(plan.sources),
         "steps": [{"argv": list(step.argv), "why": step.why} for step in map(redact_step, plan.steps)],
-        "why": [asdict(reason) for reason in plan.why],
-        "rejected": [asdict(rejection) for rejection in plan.rejected],
-        "advice": [asdict(advice) for advice in plan.advice],
+        "why": [to_builtins(reason) for reason in plan.why],
+        "rejected": [to_builtins(rejection) for rejection in plan.rejected],
+        "advice": [to_builtins(advice) for advice in plan.advice],
         "download": _download(plan.download) if plan.download else None,
         **({"conda": _conda(plan.conda)} if plan.conda else {}),
     }
@@ -49,7 +50,7 @@ def _download(download: Download) -> dict[str, Any]:
 
 def render_package(package: PlannedPackage) -> dict[str, Any]:
     """Return the JSON form; of a conda package, channel, build and subdir stand in place of the file."""
-    data = asdict(package)
+    data: dict[str, Any] = to_builtins(package)
     for field in ("channel", "build", "subdir") if package.channel is None else ("filename",):
         del data[field]
     return data

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from gpuenv.knowledge.knowledge import Knowledge
@@ -26,8 +28,7 @@ KnowledgeSource = Callable[[], "Knowledge"]
 _VGPU = re.compile(r"(?:GRID|NVIDIA|Tesla) .*-\d{1,3}(?:[ABCQ]|C?ME)")
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(Struct, frozen=True):
     """The driver and the GPUs of a machine, the source of each fact, and problems."""
 
     driver: Driver | None
@@ -85,8 +86,7 @@ def _is_usable(reading: GpuReading) -> bool:
     return "gpu-lost" not in reading.states and any(value is not None for value in known)
 
 
-@dataclass(frozen=True, slots=True)
-class _JoinedGpu:
+class _JoinedGpu(Struct, frozen=True):
     gpu: Gpu
     facts: Facts
     ambiguous: bool

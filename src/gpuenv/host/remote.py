@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import BinaryIO, Literal
+
+from msgspec import Struct
 
 from gpuenv.host.combine import Software, machine_of
 from gpuenv.host.merge import KnowledgeSource
@@ -72,8 +73,7 @@ def completed_of(fields: Fields) -> Completed:
 # files
 
 
-@dataclass(frozen=True, slots=True)
-class _RemotePath:
+class _RemotePath(Struct, frozen=True):
     """A path on a remote machine; `files` are texts by path, None for those that merely exist."""
 
     files: Mapping[str, str | None]
@@ -124,8 +124,7 @@ def _tree(fields: Fields) -> _RemotePath:
 # nvidia-smi
 
 
-@dataclass(frozen=True, slots=True)
-class _RemoteSmi:
+class _RemoteSmi(Struct, frozen=True):
     """The results of a remote nvidia-smi by its arguments."""
 
     calls: Mapping[tuple[str, ...], Completed]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+
+class Shell(Struct, frozen=True):
     """A shell: its bare name (`zsh`, `pwsh`) and the program."""
 
     name: str

@@ -6,8 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.host.executables import FileTree, is_there, read_text
 from gpuenv.i18n.messages import tr
@@ -31,8 +32,7 @@ _LOADER_LIMIT_S = 5.0
 UNAME = "uname"
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """Results of system calls: `sys.platform`, uname, confstr, and the path and output of musl's loader."""
 
     platform: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 import http.client
 import io
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
@@ -26,8 +26,7 @@ _LENGTHS = 100  # letters; some servers send the length twice
 _LINES_EACH = 16  # more of them for each byte of the body: some servers send chunks of one byte
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Bounds of a response: seconds for its headers after the first byte; seconds and bytes of all of it."""
 
     lines_s: float

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.secrets.url_credentials import without_userinfo
@@ -15,8 +17,7 @@ _LONGEST_S = 86400.0
 MISSING = (404, 410)
 
 
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
+class FetchLimits(Struct, frozen=True):
     """Limits of one page; `whole_s` is for all of it, name look-up included."""
 
     connect_s: float = 3.0
@@ -50,8 +51,7 @@ class HttpProblem(Exception):  # noqa: N818 - not an error of ours: what the far
         return self.status in MISSING
 
 
-@dataclass(frozen=True, slots=True)
-class HttpPage:
+class HttpPage(Struct, frozen=True):
     """A page; `url` is the final one, after redirects."""
 
     url: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem
@@ -25,8 +26,7 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 _READABLE = (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
 
 
-@dataclass(frozen=True, slots=True)
-class FileAnswer:
+class FileAnswer(Struct, frozen=True):
     """What a server says it sends.
 
     `first` is the position of the first byte, None where the answer names no part that can be used; `left`

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.http.errors import MISSING
 
@@ -19,8 +20,7 @@ _KEEP_UNDATED_S = 600
 _KEEP_MISSING_S = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Validators:
+class Validators(Struct, frozen=True):
     """What tells one state of a file from another (RFC 9110, 8.8)."""
 
     etag: str | None = None

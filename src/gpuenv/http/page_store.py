@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited
@@ -24,8 +25,7 @@ _DIGEST_BYTES = sha256().digest_size
 _LARGEST = 128 << 20  # bytes of a file
 
 
-@dataclass(frozen=True, slots=True)
-class KeptPage:
+class KeptPage(Struct, frozen=True):
     """A page as it was kept: `content` in the form of its name, `read_at` in seconds since the epoch."""
 
     url: str  # the final one

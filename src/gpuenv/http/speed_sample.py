@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuenv.http.client import HttpClient
 from gpuenv.http.errors import FetchLimits, HttpProblem
@@ -20,8 +21,7 @@ _PIECE = 1 << 16
 _CONTENT_RANGE = re.compile(r"bytes (?:\d+-\d+|\*)/(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """How many bytes came in how many seconds, and the file's length; `url` is the final one."""
 
     received: int

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.http.errors import HttpProblem
 from gpuenv.i18n.messages import tr
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """The slowest download that is accepted, and how often it is retried.
 
     A server must send `slow_bytes` in `slow_s` seconds. `tries` in a row may bring nothing new, the
@@ -27,8 +27,7 @@ class Patience:
     pause_s: float = 0.3  # before a second try in a row, doubled before each further one
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """Callbacks of a download: `received` gets byte counts, negative ones for what is read again."""
 
     received: Callable[[int], None] = lambda _: None

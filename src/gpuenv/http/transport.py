@@ -7,11 +7,11 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.cookiejar import DefaultCookiePolicy
 from typing import TypeVar
 
 import requests
+from msgspec import Struct
 
 from gpuenv import __version__
 from gpuenv.http.conditional import ConditionalSession, retries
@@ -29,8 +29,7 @@ _CHUNK = 1 << 16
 _AROUND_PAGE = 1 << 20  # bytes of headers and of what cuts a page into chunks
 
 
-@dataclass(frozen=True, slots=True)
-class PageAnswer:
+class PageAnswer(Struct, frozen=True):
     """An answer from `url`, the address after redirects: a page, or `unchanged`, what is known of it."""
 
     url: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.http.errors import MISSING, HttpPage, HttpProblem, describe_status
 from gpuenv.http.forms import TEXT, PageForm
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class WantedPage(Generic[T]):
+class WantedPage(Struct, Generic[T], frozen=True):
     """A page; `public` if it may be kept though it asks not to be, `store` is None where nothing is kept."""
 
     url: str

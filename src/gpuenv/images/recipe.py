@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv import __version__, matrices

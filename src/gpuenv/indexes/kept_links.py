@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
 from operator import attrgetter
+
+from msgspec import Struct
 
 from gpuenv.http import HttpPage
 from gpuenv.indexes.link import Link, LinkPage
@@ -14,8 +15,7 @@ from gpuenv.indexes.parse_json import parse_json
 _JSON = ("application/vnd.pypi.simple.", "application/json")
 
 
-@dataclass(frozen=True, slots=True)
-class IndexPage:
+class IndexPage(Struct, frozen=True):
     """The links of the page at `url`, the address after redirects."""
 
     url: str
@@ -45,6 +45,6 @@ class LinksForm:
         return IndexPage(url, LinkPage(tuple(Link(*row) for row in rows), True, tuple(garbled)))  # noqa: FBT003
 
 
-_fields = attrgetter(*(field.name for field in fields(Link)))
+_fields = attrgetter(*Link.__struct_fields__)
 
 LINKS = LinksForm()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from urllib.parse import unquote, urldefrag, urlsplit
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -15,8 +16,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _PLAIN_URL = re.compile(r"(https?://[\w.-]+(?::\d+)?(?:/[\w%+~!-][\w.%+~!-]*)+)(?:#([\w=.-]*))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One link; `filename` is decoded, `url` absolute, spelled as on the page, without its fragment."""
 
     url: str
@@ -27,8 +27,7 @@ class Link:
     yanked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LinkPage:
+class LinkPage(Struct, frozen=True):
     """The links of a page; `is_index` is false for another kind of page, `garbled` are unreadable links."""
 
     links: tuple[Link, ...]

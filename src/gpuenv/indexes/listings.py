@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from gpuenv.http import HttpClient, HttpProblem, Pending
@@ -20,8 +21,7 @@ from gpuenv.model.index import IndexSource, Listing
 _ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.1, text/html;q=0.01"
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """A page that was requested, and the projects that it should list."""
 
     source: IndexSource
@@ -43,8 +43,7 @@ class _Pages:
         return self._begun[address]
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """The listings of a page; `absent` if it does not exist or lists none of the projects."""
 
     listings: tuple[Listing, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -27,16 +28,14 @@ _Row = Mapping[str, Any]
 _Release = tuple[NormalizedName, Version, Platform]
 
 
-@dataclass(frozen=True, slots=True)
-class Bases:
+class Bases(Struct, frozen=True):
     """The URLs of the two kinds of index."""
 
     pytorch: str
     pypi: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pairing:
+class Pairing(Struct, frozen=True):
     """A companion's version that goes with a torch release, as the release matrix says."""
 
     torch: Version
@@ -44,8 +43,7 @@ class Pairing:
     version: Version
 
 
-@dataclass(slots=True)
-class _KnownRelease:
+class _KnownRelease(Struct):
     variants: set[Variant | None] = field(default_factory=set)
     tags: dict[str, None] = field(default_factory=dict)  # in the order of the files
 

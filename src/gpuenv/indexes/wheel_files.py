@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from packaging.tags import Tag
 from packaging.utils import InvalidWheelFilename, NormalizedName, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
@@ -23,8 +23,7 @@ _PLAIN_PROJECT = re.compile(r"[A-Za-z0-9._]+")
 _VARIANT_NAME = re.compile(r"(?:cu\d{2,3}|cpu|rocm\d[\d.]*|xpu)(?:[-_.]\w[\w.-]*)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectFiles:
+class ProjectFiles(Struct, frozen=True):
     """The wheels of one project among some links, and the names that are not valid wheel names."""
 
     files: tuple[WheelFile, ...]
@@ -48,8 +47,7 @@ def is_named_for(filename: str, project: NormalizedName) -> bool:
     return _as_project(filename.partition("-")[0]) == project
 
 
-@dataclass(frozen=True, slots=True)
-class WheelName:
+class WheelName(Struct, frozen=True):
     """What a wheel's name says; `local` is the version's local part, which may be a variant or a commit."""
 
     project: NormalizedName

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv.files.read_limited import read_limited

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -37,8 +38,7 @@ _INSTALLERS = ("pip", "setuptools", "wheel")  # they come with an environment, a
 _FORGE = "conda-forge"
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """What is installed: a plan, and the requirements that ask for exactly that."""
 
     plan: Plan

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import uv
@@ -13,8 +14,7 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Sources
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeQuestion:
+class ChangeQuestion(Struct, frozen=True):
     """Requirements of an environment; packages that fit stay, except those to `upgrade` or reinstall."""
 
     python: str

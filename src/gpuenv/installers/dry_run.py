@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.i18n.messages import tr
@@ -18,8 +18,7 @@ _LINE = re.compile(
 UNKNOWN = "?"  # the version of what has to be built to know it
 
 
-@dataclass(frozen=True, slots=True)
-class PackageChange:
+class PackageChange(Struct, frozen=True):
     """A change of one package: `before` is None for a new one, `after` for a removed one, `size` in bytes."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ntpath
 import posixpath
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.conda import CondaWanted
@@ -15,8 +16,7 @@ from gpuenv.model.plan import CheckedStack, HeldFiles, Sources, Step
 from gpuenv.model.python import PythonOffer
 
 
-@dataclass(frozen=True, slots=True)
-class InstallRequest:
+class InstallRequest(Struct, frozen=True):
     """The environment that a manager is to create.
 
     `python` is MAJOR.MINOR (`3.13t`: free-threaded), `python_path` its interpreter if installed, `release`

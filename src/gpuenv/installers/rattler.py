@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-from dataclasses import replace
 from functools import cache
 from typing import Final
+
+from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.i18n.messages import tr

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.active_environment import without_active_hold

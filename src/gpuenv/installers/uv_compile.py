@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -28,8 +30,7 @@ _GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --pyth
 _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedFile:
+class ResolvedFile(Struct, frozen=True):
     """One file that a resolver chose; `size` is in bytes if known, an `sdist` is built on installation."""
 
     name: str
@@ -42,16 +43,14 @@ class ResolvedFile:
     sdist: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """All packages that would be installed, without the requirements `left_out`."""
 
     files: tuple[ResolvedFile, ...]
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CompileInput:
+class CompileInput(Struct, frozen=True):
     """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
 
     `interpreter` is any Python that uv can run, by default one on PATH. `wheels_only` are not built, `before`

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable
@@ -24,16 +25,14 @@ _DEPENDS = re.compile(
 _MARKER = re.compile(r"\{[^}]*\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """A package that forces another's version: `vllm==0.6.0` needs `torch==2.4.0`."""
 
     package: str
     needs: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolvable:
+class Unresolvable(Struct, frozen=True):
     """Conflicting requirements: uv's message, who demands what, and a requirement that cannot be built."""
 
     message: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
@@ -20,8 +20,7 @@ KINDS = get_args(ChangeKind)  # the gravest first
 CODE_LANGUAGES = get_args(CodeLanguage)
 
 
-@dataclass(frozen=True, slots=True)
-class ApiChange:
+class ApiChange(Struct, frozen=True):
     """What a release of a project changed: code that matches `regex` is concerned.
 
     `version` is the first release where it holds. Without `regex` code can't tell. `needs` are ways of words

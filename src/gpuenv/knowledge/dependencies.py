@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -21,16 +21,14 @@ ANY = "any"
 _UNPACKED = 3.3
 
 
-@dataclass(frozen=True, slots=True)
-class WheelSize:
+class WheelSize(Struct, frozen=True):
     """The bytes of a wheel: `packed` to fetch, `unpacked` on disk; None where nobody tells."""
 
     packed: int | None
     unpacked: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Dependencies:
+class Dependencies(Struct, frozen=True, eq=False, dict=True):
     """The table; rows are looked at one by one, when they are asked for."""
 
     rows: tuple[Row, ...]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -21,8 +21,7 @@ _NEWEST = Version("99999")  # stands for the newest release, whichever that is
 Minor = tuple[int, int]  # of torch: (2, 11)
 
 
-@dataclass(frozen=True, slots=True)
-class WheelSet:
+class WheelSet(Struct, frozen=True):
     """Projects that lie on the same pages.
 
     `page` is an address by {torch} (MAJOR.MINOR), {variant} and {version} of the project. `match` tells how
@@ -44,8 +43,7 @@ class WheelSet:
         return "{version}" in self.page
 
 
-@dataclass(frozen=True, slots=True)
-class KnownWheels:
+class KnownWheels(Struct, frozen=True):
     """For which torch a set has wheels; `by` tells who built them, where it was not the project itself.
 
     Without `versions` or `pythons` its page tells them, without `platform` which systems they are for.
@@ -61,8 +59,7 @@ class KnownWheels:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class BoundProject:
+class BoundProject(Struct, frozen=True):
     """A project of which more is known than its metadata tells; `least` is what a GPU must have.
 
     `least_for` narrows it to some releases.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
@@ -24,8 +26,7 @@ _SUGGESTIONS = 3
 _PCI_ID = re.compile(r"(?:0x)?([0-9a-f]{4})(?:10de)?|10de:([0-9a-f]{4})")
 
 
-@dataclass(frozen=True, slots=True)
-class GpuFact:
+class GpuFact(Struct, frozen=True):
     """A product and its compute capability; `ambiguous`: the name was sold with others too."""
 
     name: str
@@ -57,8 +58,7 @@ def parse_pci_id(text: str) -> str:
     return match[1] or match[2]
 
 
-@dataclass(frozen=True, slots=True)
-class _Name:
+class _Name(Struct, frozen=True):
     brands: frozenset[str]
     model: tuple[str, ...]
     gpu: GpuFact

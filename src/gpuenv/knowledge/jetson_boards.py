@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # `detect` has no need of it
     from gpuenv.knowledge.knowledge import Knowledge
@@ -16,8 +18,7 @@ CODE = "tegra"
 _SOURCE = ("problems", "matrix tegra.json")
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Struct, frozen=True):
     """A board with a Tegra chip; `called` is what its driver calls the GPU."""
 
     name: str

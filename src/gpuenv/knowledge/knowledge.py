@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.knowledge.ecosystem import Ecosystem
@@ -38,8 +38,7 @@ from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import IndexKind, Platform, TorchBuild
 
 
-@dataclass(frozen=True, eq=False)
-class Knowledge:
+class Knowledge(Struct, frozen=True, eq=False, dict=True):
     """The matrices as values; a table is read when it is first asked for, which may raise ValueError."""
 
     torch_rows: Sequence[Row] = ()

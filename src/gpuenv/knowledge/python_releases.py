@@ -6,8 +6,10 @@ where nothing else is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import date, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.knowledge.records import Row
 from gpuenv.model.python import PythonOffer
@@ -16,8 +18,7 @@ from gpuenv.model.wheel import Platform
 _MATURE_AFTER = timedelta(days=365)
 
 
-@dataclass(frozen=True, slots=True)
-class PythonRelease:
+class PythonRelease(Struct, frozen=True):
     """A MAJOR.MINOR of CPython: its first final release, and the platforms that uv brings it to."""
 
     offer: PythonOffer

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -33,16 +33,14 @@ WORDS = frozenset({"os", "arch", "platform", "index", "variant", "manager", "cha
 BASES = ("metadata", "version.py", "cpp_lib.json", "documented", "number")
 
 
-@dataclass(frozen=True, slots=True)
-class DriverFloor:
+class DriverFloor(Struct, frozen=True):
     """The least driver that something runs on."""
 
     version: DriverVersion
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArchitectureSupport:
+class ArchitectureSupport(Struct, frozen=True):
     """A GPU generation, and the toolkits and drivers that know it; None: still supported."""
 
     name: str
@@ -52,8 +50,7 @@ class ArchitectureSupport:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Companions:
+class Companions(Struct, frozen=True):
     """The releases of one companion that go with a torch release, best first.
 
     A specifier stands in place of versions where torch itself asks for the project (triton). `basis` tells by
@@ -68,8 +65,7 @@ class Companions:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class CompanionRelease:
+class CompanionRelease(Struct, frozen=True):
     """A release of a companion; `pythons` are wheel tags (`cp312`, `py3`).
 
     `pins_torch` tells whether its metadata asks for one torch release. `pypi_cuda` is the CUDA of PyPI's
@@ -90,8 +86,7 @@ class CompanionRelease:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBad:
+class KnownBad(Struct, frozen=True):
     """A combination that installs and then fails.
 
     One of `when` must hold, and of it all; without any the entry is prose. A condition is a PEP 440 specifier
@@ -115,8 +110,7 @@ class KnownBad:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryFloor:
+class LibraryFloor(Struct, frozen=True):
     """From release `since` on, a library that builds bring runs on no GPU below `min_capability`.
 
     `counts` tells whose release `since` is: the library's own, or that of the CUDA it was made for. `cuda`

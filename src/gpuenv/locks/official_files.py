@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv.http import HttpClient
@@ -30,16 +31,14 @@ NO_HASH = "no-hash"
 _FOLDER = "packages"  # where the default index has its files
 
 
-@dataclass(frozen=True, slots=True)
-class Hashing:
+class Hashing(Struct, frozen=True):
     """Whether every file needs a hash, and who follows what is fetched for one that no page tells."""
 
     required: bool = True
     follower: HashProgress | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Hashes:
+class Hashes(Struct, frozen=True):
     """Where hashes come from: what is known, official places, at last the files themselves."""
 
     known: Mapping[str, str]
@@ -104,8 +103,7 @@ def unlockable(package: PlannedPackage, text: str, code: str) -> Unsatisfiable:
     return Unsatisfiable(text, code=code, because=(because,), fixes=tuple(fixes))
 
 
-@dataclass(frozen=True)
-class OfficialPlaces:
+class OfficialPlaces(Struct, frozen=True, dict=True):
     """Finds official places for a plan; each thing is asked once, and only where its answer is needed."""
 
     plan: Plan

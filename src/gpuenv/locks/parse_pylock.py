@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
+from msgspec import Struct
 from packaging.markers import Environment
 from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
@@ -41,8 +41,7 @@ _OLD_MANYLINUX = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LockNeeds:
+class LockNeeds(Struct, frozen=True):
     """What a lock of gpuenv's own says of the machine it is for: see `render.pylock.own_table`."""
 
     variant: str | None = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from gpuenv.files.read_text import read_text
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 _TORCH = "torch"
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """A lock that was read, and where it lies."""
 
     path: Path
@@ -92,8 +92,7 @@ def with_needs(knowledge: Knowledge, lock: Lock) -> Knowledge:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Indexes:
+class Indexes(Struct, frozen=True):
     """The indexes that a lock's files may be told to be on: PyPI's, PyTorch's, and the user's own."""
 
     pypi: str | None

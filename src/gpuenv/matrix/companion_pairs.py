@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -13,8 +13,7 @@ from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import PROJECTS
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
+class _Fit(Struct, frozen=True):
     """A release that goes with a torch: its metadata pins it, or a rule says so where that is silent."""
 
     row: Row

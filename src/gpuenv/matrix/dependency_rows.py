@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -21,8 +21,7 @@ _TAG = re.compile(r"cp(\d)(\d+)t?")
 _PYTHONS = tuple(f"3.{minor}" for minor in range(10, 21))
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
+class Sizes(Struct, frozen=True):
     """The bytes of a wheel that was read: of the file, and of all members by its directory."""
 
     packed: int | None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
@@ -30,8 +31,7 @@ from gpuenv.wheels.archive import WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.metadata import WheelFacts
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """What a wheel states, what it runs on, and the bytes received for it (0 for a file on disk)."""
 
     place: str
@@ -142,8 +142,7 @@ Through = Literal["machine code", "ptx"]
 _THROUGH: Mapping[Coverage, Through] = {"native": "machine code", "ptx": "ptx"}
 
 
-@dataclass(frozen=True, slots=True)
-class SupportedGeneration:
+class SupportedGeneration(Struct, frozen=True):
     """GPUs that a build runs on: through its machine code, or through PTX that the driver compiles."""
 
     architecture: str

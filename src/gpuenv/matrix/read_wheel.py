@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
@@ -146,8 +147,7 @@ def _text(archive: WheelArchive, member: str) -> str:
     return archive.read(member, limit=_SMALL).decode("utf-8", errors="replace")
 
 
-@dataclass(frozen=True, slots=True)
-class WheelAnswer:
+class WheelAnswer(Struct, frozen=True):
     """What a wheel says, and how much was received for it."""
 
     facts: WheelFacts

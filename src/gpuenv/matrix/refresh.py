@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct, field
 from packaging.utils import canonicalize_name
 
 from gpuenv.http import HttpClient, HttpProblem
@@ -45,8 +45,7 @@ _THOROUGH_S = 1800.0
 _TABLES = ("torch", "companions")
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshOptions:
+class RefreshOptions(Struct, frozen=True):
     """The options of `matrix refresh` as typed; `write` is a folder of matrices, None the overlay."""
 
     indexes: tuple[str, ...] = ()
@@ -57,8 +56,7 @@ class RefreshOptions:
     thorough: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """One wheel: the row that came of it, or why none did."""
 
     target: WheelTarget
@@ -67,8 +65,7 @@ class Read:
     received: int
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Struct, frozen=True):
     """What a refresh did; `targets` were to be read, `received` counts bytes of wheels, not of pages."""
 
     directory: Path
@@ -92,8 +89,7 @@ class RefreshWatcher(Protocol):
         """Count one that was read."""
 
 
-@dataclass(slots=True)
-class _Tables:
+class _Tables(Struct):
     """What is known so far; rows are saved as they come, so that nothing is read twice after a Ctrl-C."""
 
     directory: Path

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
@@ -28,8 +28,7 @@ from gpuenv.wheels.archive import WheelArchive, WheelProblem, open_local_wheel, 
 _PREFERRED = ("cp312", "cp311", "cp310")  # a wheel of a Python that most projects have one for
 
 
-@dataclass(frozen=True, slots=True)
-class UnsizedRequirement:
+class UnsizedRequirement(Struct, frozen=True):
     """A requirement of a build or of a wheel on a platform, of which no row tells the size."""
 
     requirement: Requirement
@@ -41,8 +40,7 @@ class UnsizedRequirement:
         return canonicalize_name(self.requirement.name)
 
 
-@dataclass(frozen=True, slots=True)
-class DependencyTarget:
+class DependencyTarget(Struct, frozen=True):
     """A wheel to read; `extras` are those that are asked for."""
 
     file: WheelFile

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.i18n.messages import N_, gettext, tr
@@ -23,8 +23,7 @@ class NotEnoughError(Exception):
     """Too little is known of a wheel to make a row of it; the text says what is missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Borrowed:
+class Borrowed(Struct, frozen=True):
     """What the nearest build has, for a wheel whose own list could not be read."""
 
     architectures: tuple[str, ...]

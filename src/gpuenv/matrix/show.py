@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.i18n.foreign_messages import reason_of
@@ -40,8 +41,7 @@ def show_matrix(table: str, environ: Mapping[str, str] | None = None) -> tuple[M
     return laid_over(shipped, overlay).tables[table]
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixProblems:
+class MatrixProblems(Struct, frozen=True):
     """What is wrong with the matrices, and what is worth knowing of them where nothing is."""
 
     faults: tuple[MatrixFault, ...]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.resources import files
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv import __version__
 from gpuenv.files.write_output import write_file
@@ -22,8 +23,7 @@ from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.resolution.target import choose_target
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenPage:
+class WrittenPage(Struct, frozen=True):
     """The page that was written; `host` is the one highlighted in it, None where it has no NVIDIA GPU."""
 
     path: Path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -12,8 +13,7 @@ Complaints = Iterator[tuple[Row, str]]
 Comparison = Callable[..., Complaints]
 
 
-@dataclass(frozen=True, slots=True)
-class CrossCheck:
+class CrossCheck(Struct, frozen=True):
     """A comparison: the tables it needs (complaints are about the first) and the function that makes it."""
 
     tables: tuple[str, ...]
@@ -33,8 +33,7 @@ def compares(*tables: str) -> Callable[[Comparison], Comparison]:
     return register
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixFault:
+class MatrixFault(Struct, frozen=True):
     """What is wrong with a row: the table, what tells the row from others, and why."""
 
     table: str
@@ -42,8 +41,7 @@ class MatrixFault:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixNote:
+class MatrixNote(Struct, frozen=True):
     """What is worth knowing of a row and no fault: `code` tells the kinds of notes apart."""
 
     table: str

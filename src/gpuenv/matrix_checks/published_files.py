@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
@@ -22,8 +22,7 @@ _NAMED = re.compile(r"[\w.+-]+\.whl\b")
 _DIGEST = re.compile(r"\bsha256 ([0-9a-f]{64})\b")
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedWheel:
+class PublishedWheel(Struct, frozen=True):
     """A row of wheels.json and its file; `platforms` are those of gpuenv's that it is for."""
 
     row: Row

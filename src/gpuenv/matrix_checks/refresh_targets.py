@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -21,8 +21,7 @@ TORCH = "torch"
 PROJECTS = (TORCH, "torchvision", "torchaudio")
 
 
-@dataclass(frozen=True, slots=True)
-class WheelTarget:
+class WheelTarget(Struct, frozen=True):
     """A wheel to read, and what the names of its siblings tell.
 
     The wheels of one release, variant and platform differ by Python alone, so one speaks for all. `variant`

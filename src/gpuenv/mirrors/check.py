@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv.http import HttpClient
@@ -52,8 +53,7 @@ _TORCH = canonicalize_name("torch")
 Follow = Callable[[str, int, int], None]  # a mirror's name, how many are done, of how many
 
 
-@dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """Mirrors by `names` or addresses (none: all), the one file `asked_for`, whether to measure `again`."""
 
     names: tuple[str, ...] = ()
@@ -61,8 +61,7 @@ class CheckOptions:
     again: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedMirrors:
+class CheckedMirrors(Struct, frozen=True):
     """The verdicts, the best first; `files` is what was looked for, `remembered` who was not asked again."""
 
     verdicts: tuple[MirrorStatus, ...]

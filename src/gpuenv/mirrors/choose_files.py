@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -36,8 +36,7 @@ _TORCH = canonicalize_name("torch")
 _KINDS: tuple[IndexKind, ...] = ("pytorch", "pypi")
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """What `--for` asks about: `torch==2.14.1+cu126`."""
 
     project: NormalizedName
@@ -48,8 +47,7 @@ class _Named:
         return Variant(self.version.local) if self.version.local else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
+class _Around(Struct, frozen=True):
     """What the choice depends on: this machine, and what is known to be published."""
 
     knowledge: Knowledge

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from gpuenv.config_edit import condarc, pip_conf, uv_toml
 from gpuenv.files.read_limited import read_limited_text
@@ -115,8 +116,7 @@ def put_back(
     return back, tuple(left)
 
 
-@dataclass(frozen=True, slots=True)
-class UseOptions:
+class UseOptions(Struct, frozen=True):
     """Which tools' files (none named: of all that are there), at which level."""
 
     tools: tuple[Tool, ...] = ()

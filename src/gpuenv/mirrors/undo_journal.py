@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct, to_builtins
 
 from gpuenv.files.config_files import keep_private, remove
 from gpuenv.files.read_limited import read_own
@@ -22,8 +23,7 @@ _SCHEMA_VERSION = 1
 _LARGEST = 16 << 20  # bytes: it holds a file of at most 4 MB
 
 
-@dataclass(frozen=True, slots=True)
-class SavedFile:
+class SavedFile(Struct, frozen=True):
     """One changed file: what it held (`original`, None: it was not there), and what was written.
 
     `written` is the digest of the bytes that gpuenv wrote last; `files` are the keys it owns, each with
@@ -57,10 +57,8 @@ def load(directory: Path, path: Path) -> SavedFile | None:
 def keep(directory: Path, kept: SavedFile) -> None:
     """Write an entry; it is whole on disk before this returns."""
     original = None if kept.original is None else base64.b64encode(kept.original).decode("ascii")
-    document = {"schema_version": _SCHEMA_VERSION, **asdict(kept), "original": original}
-    text = (
-        json.dumps(document, indent=2, default=str) + "\n"
-    )  # in ASCII: a path may hold bytes that are no text
+    document = {"schema_version": _SCHEMA_VERSION, **to_builtins(kept, enc_hook=str), "original": original}
+    text = json.dumps(document, indent=2) + "\n"  # in ASCII: a path may hold bytes that are no text
     keep_private(_file(directory, kept.path), text.encode("ascii"))
 
 

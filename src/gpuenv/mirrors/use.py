@@ -6,11 +6,13 @@ import difflib
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.environments.store import find_store
 from gpuenv.files import config_files
@@ -36,8 +38,7 @@ from gpuenv.process.surroundings import find_executable
 from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationChange:
+class ConfigurationChange(Struct, frozen=True):
     """One file: what it holds and what it would; None where there is none."""
 
     tool: Tool
@@ -59,8 +60,7 @@ class ConfigurationChange:
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """What would be done, in all files, and what a reader should know of it."""
 
     mirror: str

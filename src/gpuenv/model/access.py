@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Logins(Protocol):
@@ -20,8 +22,7 @@ class Logins(Protocol):
         """Return the same for more indexes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What pip's and uv's configuration says of servers.
 
     `ca_bundle` is a file or folder of certificates, `insecure_hosts` are `host`, `host:port` or `*` whose

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(Struct, frozen=True):
     """One environment's activation; paths are texts, as shells have them.
 
     `folders` go before PATH, `variables` are set and `dropped` are removed until it is left. `scripts` and

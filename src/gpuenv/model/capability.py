@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -12,8 +13,7 @@ _CAPABILITY = re.compile(r"(\d{1,2})\.(\d)")
 _ARCHITECTURE = re.compile(r"(sm|compute)_(\d{1,2})(\d)([af]?)")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ComputeCapability:
+class ComputeCapability(Struct, frozen=True, order=True):
     """A GPU's compute capability, X.Y; ordered as a pair, so that 10.0 > 9.0."""
 
     major: int
@@ -31,8 +31,7 @@ def parse_compute_capability(text: str) -> ComputeCapability:
     return ComputeCapability(int(match[1]), int(match[2]))
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """What code in a wheel was compiled for, spelled as nvcc does: `sm_86`, `sm_90a`, `compute_120`.
 
     `sm` is machine code, `compute` is PTX, which the driver compiles. The suffix `a` binds the code to

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class CondaChannel:
+
+class CondaChannel(Struct, frozen=True):
     """A channel: its name (`conda-forge`) and the addresses it can be read at, in the order to try them.
 
     Each address holds a folder for each platform: `https://conda.anaconda.org/conda-forge`.
@@ -17,8 +17,7 @@ class CondaChannel:
     urls: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CondaRecord:
+class CondaRecord(Struct, frozen=True):
     """One package of a channel, as its repodata tells; `size` in bytes, unknown parts None."""
 
     name: str
@@ -36,8 +35,7 @@ class CondaRecord:
     constrains: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelListing:
+class ChannelListing(Struct, frozen=True):
     """What a channel holds for one platform, of the names that were asked for.
 
     `url` is the channel's address that was read, None where none could be: then `problem` says why, and
@@ -55,8 +53,7 @@ class ChannelListing:
     garbled: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class CondaPin:
+class CondaPin(Struct, frozen=True):
     """What must come out of a solve: a name, an exact version and a pattern for the build (`cuda126*`)."""
 
     name: str
@@ -69,8 +66,7 @@ class CondaPin:
         return f"{self.name} {self.version} {self.build}"
 
 
-@dataclass(frozen=True, slots=True)
-class CondaPlan:
+class CondaPlan(Struct, frozen=True):
     """The conda part of a plan.
 
     `channels` are in order of priority, without addresses where conda's own configuration leads to them;
@@ -88,8 +84,7 @@ class CondaPlan:
     nodefaults: bool = False  # whether the tool knows that word among the channels of an environment.yml
 
 
-@dataclass(frozen=True, slots=True)
-class CondaWanted:
+class CondaWanted(Struct, frozen=True):
     """What a conda tool is to create.
 
     `specs` are match specs of up to three fields, `pins` what the solve must give (their specs are among
@@ -105,8 +100,7 @@ class CondaWanted:
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
-class EnvironmentFile:
+class EnvironmentFile(Struct, frozen=True):
     """What an environment.yml asks for.
 
     `stack` and `pip` are PEP 508 requirements of the torch stack and of its pip part, `specs` conda's others;

@@ -13,24 +13,23 @@ Only the cli turns one into text and an exit status.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from gpuenv.untrusted.bounds import shortened
 
 _LONGEST = 4000  # letters of a message; what it repeats of a file may be of any length
 
 
-@dataclass(frozen=True, slots=True)
-class Because:
+class Because(Struct, frozen=True):
     """One fact behind an error, and where it was read."""
 
     text: str
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """What would repair it; `command` can be pasted, or is None."""
 
     text: str

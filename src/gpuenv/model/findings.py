@@ -5,13 +5,12 @@ What could not be read is None or empty. Sizes are in bytes, paths as they were 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpuenv.model.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
-class Interpreter:
+class Interpreter(Struct, frozen=True):
     """An environment's Python, as it tells of itself; with a `problem` it could not be asked.
 
     `host` is that of the interpreter (x86_64 under Rosetta), `packages` where installers put packages,
@@ -33,8 +32,7 @@ class Interpreter:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dist:
+class Dist(Struct, frozen=True):
     """One installed distribution, by its metadata; `place` is the directory that it lies in.
 
     `requires` are Requires-Dist lines (of torch and what builds on it only), `tags` those of its WHEEL file.
@@ -53,16 +51,14 @@ class Dist:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SharedFile:
+class SharedFile(Struct, frozen=True):
     """A file that several distributions say is theirs."""
 
     path: str
     owners: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TorchFiles:
+class TorchFiles(Struct, frozen=True):
     """A torch, by its files: `variant` is `cu126`, `cpu`, `rocm6.3`, `xpu`; `architectures` are `sm_90`, ...
 
     `needs` are the libraries that it is linked with and that come with CUDA, `lacking` those of them that lie
@@ -79,8 +75,7 @@ class TorchFiles:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CondaPackage:
+class CondaPackage(Struct, frozen=True):
     """A package of a conda environment, by the name of its record."""
 
     name: str
@@ -88,8 +83,7 @@ class CondaPackage:
     build: str
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignLibrary:
+class ForeignLibrary(Struct, frozen=True):
     """A library that a search path offers before the bundled one of the same name.
 
     `via` is the variable or file that leads there; the versions are None where no file's name tells them.
@@ -102,16 +96,14 @@ class ForeignLibrary:
     bundled: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A device file; `usable` is whether this user may read and write it."""
 
     path: str
     usable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PciDevice:
+class PciDevice(Struct, frozen=True):
     """A display device or NVSwitch on the bus: ids as four hexadecimal digits, `kind` is the PCI class.
 
     `iommu` is how the kernel translates its addresses (`DMA-FQ`; `identity`: not at all), None without.
@@ -124,8 +116,7 @@ class PciDevice:
     iommu: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuState:
+class GpuState(Struct, frozen=True):
     """What nvidia-smi says of a GPU's state; None where it does not tell. Memory is in MiB."""
 
     index: int
@@ -136,8 +127,7 @@ class GpuState:
     too_hot: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFindings:
+class KernelFindings(Struct, frozen=True):
     """The kernel, its modules, and the driver's libraries.
 
     `modules` are the loaded ones of graphics drivers, `nvidia` is the text of /proc/driver/nvidia/version,
@@ -158,8 +148,7 @@ class KernelFindings:
     fabric_manager: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MachineLimits:
+class MachineLimits(Struct, frozen=True):
     """Room and limits: bytes free, bytes of shared memory, open files, what the CPU can do."""
 
     shared_memory: int | None = None
@@ -169,8 +158,7 @@ class MachineLimits:
     cpu_flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WindowsFacts:
+class WindowsFacts(Struct, frozen=True):
     """What only Windows has: the VC++ runtime's version, whether long paths are on, foreign CUDA on PATH."""
 
     runtime: str | None = None
@@ -178,8 +166,7 @@ class WindowsFacts:
     media_pack: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredIndex:
+class ConfiguredIndex(Struct, frozen=True):
     """An index or wheelhouse that pip's or uv's configuration names; `origin` is the variable or file.
 
     `fault` is what is known to be wrong with it: `retired` (shut down), `wrong` (`instead` is the right
@@ -193,8 +180,7 @@ class ConfiguredIndex:
     instead: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """What verify's child proved: `gpus` is how many it put to work, `errors` tell what went wrong.
 
     `signature` names what is known of the error, where it is known; `cause` and `fix` are its texts.
@@ -210,8 +196,7 @@ class Proof:
     fix: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Everything doctor judges. `named` tells whether the user named the environment.
 
     `foreign_torch` are torches on the import path that do not belong to the environment: (path, why).

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.model.locked import Locked
 from gpuenv.model.variant import CudaVersion
@@ -12,8 +13,7 @@ from gpuenv.model.wheel import Platform
 Flavour = Literal["slim", "cuda-runtime", "cuda-devel", "own"]  # own: the user's, of which nothing is known
 
 
-@dataclass(frozen=True, slots=True)
-class BaseImage:
+class BaseImage(Struct, frozen=True):
     """A row of matrices/images.json, or an image of the user's own with what is known of it.
 
     `name` is the repository with its tag or digest, `digest` that of the tag where it is known,
@@ -55,8 +55,7 @@ class BaseImage:
         return self.flavour in ("cuda-runtime", "cuda-devel")
 
 
-@dataclass(frozen=True, slots=True)
-class ImageRecipe:
+class ImageRecipe(Struct, frozen=True):
     """What a Dockerfile is written from.
 
     `build` makes the environment, `run` is what the image starts from. `gpus` are the GPUs in words,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from packaging.utils import NormalizedName
 
 from gpuenv.model.access import ANYBODY, Access
@@ -13,8 +13,7 @@ from gpuenv.model.wheel import WheelFile
 SourceKind = Literal["pypi", "pytorch", "flat", "directory", "snapshot", "conda"]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexSource:
+class IndexSource(Struct, frozen=True):
     """A place that lists wheels.
 
     `pypi`: a PEP 503 / 691 simple index whose files without a local version are PyPI's builds. `pytorch`: the
@@ -38,8 +37,7 @@ class IndexSource:
     may_be_missing: bool = False  # a `flat` page that need not exist: then it lists nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """What one source lists for one project.
 
     `problem` is why the page could not be read (then `files` is empty), `unparsed` are names of files on it
@@ -57,8 +55,7 @@ class Listing:
     read_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IndexConfiguration:
+class IndexConfiguration(Struct, frozen=True):
     """What the user's pip and uv configuration names; each entry with its origin."""
 
     index_url: IndexSource | None  # None: the installer's own default

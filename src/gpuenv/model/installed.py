@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
+class Installed(Struct, frozen=True):
     """One distribution; `name` is normalized, `requires` are its Requires-Dist lines, `size` is in bytes.
 
     `direct` tells that it came from an address or a folder, not from an index, and `url` from which, where

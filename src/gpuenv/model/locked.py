@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpuenv.model.plan import Plan, Sources
 
 
-@dataclass(frozen=True, slots=True)
-class LockedFile:
+class LockedFile(Struct, frozen=True):
     """One file of a locked set, as everyone can have it: no address of a mirror.
 
     `name` is normalized (PEP 503), `version` has its local part. `index` is the simple index or the page of
@@ -31,8 +30,7 @@ class LockedFile:
         return self.filename.endswith(".whl")
 
 
-@dataclass(frozen=True, slots=True)
-class Locked:
+class Locked(Struct, frozen=True):
     """A plan and all that it installs, the torch stack first, the others by name.
 
     `sources` are the official places of the files, for tools that look for them by name and hash. `driver` is

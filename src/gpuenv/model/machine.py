@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.model.capability import ComputeCapability
@@ -24,8 +23,7 @@ class DriverVersion(Version):
         return self._text
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """The operating system; under WSL2 `os` is linux and `wsl` is true."""
 
     os: str  # linux, windows, macos
@@ -36,16 +34,14 @@ class System:
     container: str | None = None  # docker, podman, lxc, ...
 
 
-@dataclass(frozen=True, slots=True)
-class Driver:
+class Driver(Struct, frozen=True):
     """The NVIDIA driver; `cuda` is the newest CUDA it supports, not an installed toolkit."""
 
     version: DriverVersion
     cuda: CudaVersion | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """One GPU; what could not be read is None.
 
     `index` counts as nvidia-smi does, memory is in MiB, `mig` tells whether MIG mode is on, `visible` is
@@ -62,16 +58,14 @@ class Gpu:
     visible: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Toolkit:
+class Toolkit(Struct, frozen=True):
     """An installed CUDA toolkit, as its nvcc tells; it matters only for building extensions."""
 
     cuda: CudaVersion | None
     nvcc: str
 
 
-@dataclass(frozen=True, slots=True)
-class FoundManager:
+class FoundManager(Struct, frozen=True):
     """A conda tool or other package manager found on the machine."""
 
     name: str  # uv, conda, mamba, micromamba
@@ -79,8 +73,7 @@ class FoundManager:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPython:
+class FoundPython(Struct, frozen=True):
     """A Python interpreter found on the machine; `version` is MAJOR.MINOR or MAJOR.MINOR.PATCH."""
 
     version: str
@@ -88,8 +81,7 @@ class FoundPython:
     free_threaded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something wrong with the machine: a stable code, and a message that ends in the repair."""
 
     code: str
@@ -103,8 +95,7 @@ HARMLESS_PROBLEMS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """One machine. `facts` pairs a field of the JSON form with where it was read."""
 
     system: System

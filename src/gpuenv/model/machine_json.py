@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +44,7 @@ def _plain(value: Any) -> Any:
         case tuple():
             return [_plain(item) for item in value]
         case Machine() | System() | Driver() | Gpu() | Toolkit() | FoundManager() | FoundPython() | Problem():
-            return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     return value
 
 

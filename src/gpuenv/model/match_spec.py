@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -26,8 +26,7 @@ _RELEASE = re.compile(r"\d+(?:\.\d+)*")
 _OPERATOR = re.compile(r"(?P<operator>===|[<>!~=]=|[<>=])?\s*(?P<version>.*)", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class MatchSpec:
+class MatchSpec(Struct, frozen=True):
     """A spec in its fields: `version` and `build` as conda writes them, empty where any will do."""
 
     name: str  # in lower case

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 MirrorStatus = Literal["alive", "partial", "redirector", "stale", "retired"]
 # pep503: a page a project; flat: one listing of files; page: `torch_stable.html`, of all variants
@@ -11,8 +12,7 @@ TorchLayout = Literal["pep503", "flat", "page"]
 Tool = Literal["pip", "uv", "conda"]  # whose configuration names mirrors; mamba reads conda's
 
 
-@dataclass(frozen=True, slots=True)
-class PypiPart:
+class PypiPart(Struct, frozen=True):
     """A copy of PyPI: `simple` is the root to give to pip and uv, `wrong` are addresses that people copy."""
 
     simple: str | None  # without a trailing slash; None: the installer's own default
@@ -21,8 +21,7 @@ class PypiPart:
     files: tuple[str, ...] = ()  # hosts that its files may lie on beside its own
 
 
-@dataclass(frozen=True, slots=True)
-class TorchPart:
+class TorchPart(Struct, frozen=True):
     """Torch's wheels: `address` holds `{variant}` where each variant has a folder.
 
     `hashes` tells whether its pages state digests; `files` are the hosts that its links may lead to beside
@@ -40,8 +39,7 @@ class TorchPart:
         return self.address.replace("{variant}", variant)
 
 
-@dataclass(frozen=True, slots=True)
-class CondaPart:
+class CondaPart(Struct, frozen=True):
     """Conda channels: `cloud` and `pkgs` below `root`/cloud and `root`/pkgs, `elsewhere` at other URLs."""
 
     root: str  # without a trailing slash
@@ -52,8 +50,7 @@ class CondaPart:
     shards: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorFault:
+class MirrorFault(Struct, frozen=True):
     """What a mirror is known to get wrong; `code` as in the failure modes, None where it has none."""
 
     code: str | None
@@ -61,8 +58,7 @@ class MirrorFault:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mirror:
+class Mirror(Struct, frozen=True):
     """A mirror; `name` is what a user types, `aliases` are other words for it.
 
     `hosts` are all it answers on; `intranet` those only from inside its operator's network. `bogus` are

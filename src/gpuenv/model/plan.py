@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.model.access import ANYBODY, Access
 from gpuenv.model.conda import CondaPlan
@@ -16,8 +17,7 @@ RULES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedPackage:
+class PlannedPackage(Struct, frozen=True):
     """One file that will be installed; `version` has its local part, `size` is in bytes.
 
     A conda package has `channel`, `build` and `subdir`, and `filename` only where a channel was read.
@@ -37,8 +37,7 @@ class PlannedPackage:
     subdir: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FilePlace:
+class FilePlace(Struct, frozen=True):
     """One place where a file can be had, and what the page that lists it there tells of it.
 
     `index` is the source that was read, `page` what pip and uv take as `--find-links`. Passwords in the
@@ -52,8 +51,7 @@ class FilePlace:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StackFile:
+class StackFile(Struct, frozen=True):
     """A file of the torch stack and all places that list it, the planned one first."""
 
     name: str
@@ -61,8 +59,7 @@ class StackFile:
     places: tuple[FilePlace, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedFile:
+class CheckedFile(Struct, frozen=True):
     """A wheel on this disk whose digest was compared with what is known, or made from it."""
 
     name: str
@@ -71,8 +68,7 @@ class CheckedFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedStack:
+class CheckedStack(Struct, frozen=True):
     """Files of the torch stack on this disk, and `listed`: a requirements file that has their hashes."""
 
     files: tuple[CheckedFile, ...]
@@ -89,8 +85,7 @@ class CheckedStack:
         return frozenset(file.name for file in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class HeldFiles:
+class HeldFiles(Struct, frozen=True):
     """What pip is bound to: `listed` is a requirements file with a hash of each file, None without hashes.
 
     `complete`: nothing else is to be installed. `bounds`: a constraints file, the versions of all of it.
@@ -101,16 +96,14 @@ class HeldFiles:
     bounds: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A command to run, as a list (never through a shell), and why."""
 
     argv: tuple[str, ...]
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """A build that does not fit: the rule it fails (one of RULES), the facts that collide, their source."""
 
     name: str
@@ -121,8 +114,7 @@ class Rejection:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """What would change the plan, and what that needs."""
 
     text: str
@@ -132,16 +124,14 @@ class Advice:
 CUDA_ON_CPU = "cuda-build-on-cpu"  # the code of a warning
 
 
-@dataclass(frozen=True, slots=True)
-class PlanWarning:
+class PlanWarning(Struct, frozen=True):
     """Something the plan's reader should know; `code` is kebab-case."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(Struct, frozen=True):
     """How much a plan brings; sizes are in bytes.
 
     `files` and `size` are to be fetched, `local` counts files that are on this machine already, `cached`
@@ -161,8 +151,7 @@ class Download:
     least: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """Where the installer looks: `index_url` serves everything but the torch stack.
 
     With `only_binary` nothing is built, with `offline` no request is sent.
@@ -177,8 +166,7 @@ class Sources:
     offline: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class OriginalRequest:
+class OriginalRequest(Struct, frozen=True):
     """What a plan was asked for, so that its environment can be changed later in the same sense.
 
     `requirements` are all of them, those of the torch stack too; `mirrors`, `find_links` (folders absolute),
@@ -193,8 +181,7 @@ class OriginalRequest:
     devices: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """A decision that holds: everything needed to install it, and to explain it.
 
     `python` is MAJOR.MINOR; `python_path` the interpreter to use where one is already there. `packages` are

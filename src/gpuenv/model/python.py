@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
 _TAG = re.compile(r"cp(\d)(\d+)(t?)")
 
 
-@dataclass(frozen=True, slots=True)
-class PythonOffer:
+class PythonOffer(Struct, frozen=True):
     """A Python that the environment can have: `version` is MAJOR.MINOR or MAJOR.MINOR.PATCH.
 
     `path` is the interpreter where one is installed, None where the manager would bring it. `recent` is true

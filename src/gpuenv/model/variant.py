@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -12,8 +13,7 @@ _CUDA_VARIANT = re.compile(r"cu(\d{1,2})(\d)")
 _CUDA_VERSION = re.compile(r"(\d{1,2})\.(\d{1,2})(?:\.\d+)*")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class CudaVersion:
+class CudaVersion(Struct, frozen=True, order=True):
     """A CUDA release, MAJOR.MINOR."""
 
     major: int
@@ -31,8 +31,7 @@ def parse_cuda_version(text: str) -> CudaVersion:
     return CudaVersion(int(match[1]), int(match[2]))
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Variant:
+class Variant(Struct, frozen=True, order=True):
     """A build's variant as it stands in a local version: `cu126`, `cpu`, `rocm6.3`."""
 
     name: str

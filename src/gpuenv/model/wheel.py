@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from packaging.tags import Tag
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -24,8 +24,7 @@ Evidence = Literal["wheel", "matrix", "assumed"]
 IndexKind = Literal["pypi", "pytorch", "conda"]
 
 
-@dataclass(frozen=True, slots=True)
-class TorchBuild:
+class TorchBuild(Struct, frozen=True):
     """One row of matrices/torch.json: a torch release x variant x platform x kind of index.
 
     `pythons` are wheel tags (`cp312`, `cp313t`); the companions are the versions that pair with the release.
@@ -44,8 +43,7 @@ class TorchBuild:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class WheelFile:
+class WheelFile(Struct, frozen=True):
     """A wheel that an index lists; `sha256` and `size` (bytes) are None where the index does not tell.
 
     A conda package stands here too, with the tags that a wheel of its Python and platform would have.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.environments import transaction
 from gpuenv.environments.check_installed import check_installed
@@ -32,8 +34,7 @@ from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.process import interruption
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """A verification: whether the environment does what the plan promised, and its data."""
 
     ok: bool
@@ -43,8 +44,7 @@ class Verified:
 Verify = Callable[[Path], Verified]  # takes the environment's interpreter
 
 
-@dataclass(frozen=True, slots=True)
-class CreateResult:
+class CreateResult(Struct, frozen=True):
     """The result; `restored`: verification failed and the replaced environment was restored."""
 
     name: str
@@ -55,8 +55,7 @@ class CreateResult:
     restored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """How to create: replace an environment, show the installer's output, report progress."""
 
     force: bool = False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.create_rattler import create_with_rattler
@@ -28,8 +30,7 @@ from gpuenv.planning.steps import conda_wanted, has_pip_part
 from gpuenv.process.surroundings import cache_root
 
 
-@dataclass(frozen=True, slots=True)
-class CondaCreation:
+class CondaCreation(Struct, frozen=True):
     """How it is created: its log and messages, the progress of downloads, and the mark in the journal."""
 
     running: StepEnvironment

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv import __version__
@@ -15,8 +15,7 @@ from gpuenv.planning.pages.project_pages import Pages
 from gpuenv.secrets.url_credentials import redact_credentials
 
 
-@dataclass(frozen=True, slots=True)
-class OnIndex:
+class OnIndex(Struct, frozen=True):
     """What an index lists of gpuenv: its newest release, or why that is not known."""
 
     url: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.i18n.messages import tr
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
 _MOST = 30  # plans; there are fewer mirrors
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorFailure:
+class MirrorFailure(Struct, frozen=True):
     """A mirror that failed: what it did wrong, and by what names a plan is made without it.
 
     The first of `keys` excludes as little as may be enough.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuenv.environments.record import Record
 from gpuenv.i18n.messages import tr

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.environments.os_errors import ways_out
 from gpuenv.files.disk_space import check_download, check_minimum, existing_part, free_bytes

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.environments.listing import Environment, find_environment, list_environments, place_of
 from gpuenv.environments.record import Record, read_record, write_record
@@ -32,8 +34,7 @@ Remember = Callable[[LocatedPython, dict[str, Any], bool], PlanWarning | None]
 """Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
+class VerifyOptions(Struct, frozen=True):
     """The options of verify: indices as torch counts (None: every GPU), the limit in seconds.
 
     `trust`: an environment of another user may be run.
@@ -46,8 +47,7 @@ class VerifyOptions:
     trust: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyResult:
+class VerifyResult(Struct, frozen=True):
     """What verify found; `lines` are for people."""
 
     located: LocatedPython

@@ -8,10 +8,11 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from gpuenv.environments.wheel_cache import WheelStore, unwritable
 from gpuenv.files.cache_lock import lock_shared
@@ -51,8 +52,7 @@ class Unwatched:
         """Ignore it."""
 
 
-@dataclass(frozen=True)
-class HashFetcher:
+class HashFetcher(Struct, frozen=True, dict=True):
     """Fetches files for their hashes; what was fetched stays in the cache for the installer."""
 
     environ: Mapping[str, str]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
@@ -79,8 +81,7 @@ def read_basis(options: PlanOptions, environ: Mapping[str, str], *, here: Machin
     return WheelBasis(question, listed, wanted)
 
 
-@dataclass(frozen=True, slots=True)
-class WheelBasis:
+class WheelBasis(Struct, frozen=True):
     """What a plan of wheels is decided from."""
 
     question: ResolutionInput
@@ -102,8 +103,7 @@ class WheelBasis:
         return (str(best.candidate.variant), pins) == (plan.variant, plan.pins)
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelBasis:
+class ChannelBasis(Struct, frozen=True):
     """What a plan is decided from whose torch is a package of a conda channel."""
 
     query: ChannelQuery
@@ -125,8 +125,7 @@ class ChannelBasis:
 Basis = WheelBasis | ChannelBasis
 
 
-@dataclass(frozen=True, slots=True)
-class Installer:
+class Installer(Struct, frozen=True):
     """The installer, the channel that torch comes from (or `wheels`), and the known mirrors."""
 
     manager: str
@@ -141,8 +140,7 @@ def choose_installer(options: PlanOptions, environ: Mapping[str, str]) -> Instal
     return Installer(manager, choose_channel(options, manager, mirrors), mirrors)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
+class PlanRequest(Struct, frozen=True):
     """What is requested, with what the user's environment.yml adds to it, and warnings about that."""
 
     options: PlanOptions

@@ -7,10 +7,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.environments.store import find_store, unwritable
@@ -27,8 +28,7 @@ _LOCK_WAIT_S = 10.0
 _LAID_OVER = (*matrices.DECIDING, *matrices.BESIDE)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlay:
+class Overlay(Struct, frozen=True, eq=False):
     """The valid rows of a folder of matrices by table, and warnings of those ignored."""
 
     tables: Tables

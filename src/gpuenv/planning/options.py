@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Container:
+
+class Container(Struct, frozen=True):
     """What a container has of its own, instead of the machine that it runs on.
 
     `pythons` are MAJOR.MINOR, none: any; `glibc` is MAJOR.MINOR, None where it is not known.
@@ -17,8 +17,7 @@ class Container:
     glibc: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
+class PlanOptions(Struct, frozen=True):
     """The options of a plan as typed; `program` is the command they belong to.
 
     `from_lock` is a lock that defines all that is installed. Not typed: `excluding`, names of mirrors and

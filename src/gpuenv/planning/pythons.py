@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime, timezone
 
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.installers import CONDA_MANAGERS, get_manager

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.model.plan import Plan
 from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials, without_userinfo
@@ -38,9 +40,9 @@ def secret_addresses(value: Any) -> Iterator[str]:
     elif isinstance(value, tuple):
         for item in value:
             yield from secret_addresses(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from secret_addresses(getattr(value, field.name))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            yield from secret_addresses(getattr(value, name))
 
 
 def _changed(value: T, change: Callable[[str], str]) -> T:
@@ -48,7 +50,7 @@ def _changed(value: T, change: Callable[[str], str]) -> T:
         return cast("T", change(value))
     if isinstance(value, tuple):
         return cast("T", tuple(_changed(item, change) for item in value))
-    if is_dataclass(value) and not isinstance(value, type):
-        texts = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Struct):
+        texts = {name: getattr(value, name) for name in value.__struct_fields__}
         return cast("T", replace(value, **{name: _changed(text, change) for name, text in texts.items()}))
     return value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 
 from gpuenv.files.read_text import read_text
@@ -34,16 +35,14 @@ _PLACES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementsFile:
+class RequirementsFile(Struct, frozen=True):
     """What a requirements file and those that it names ask for; `passed_over` are lines that do not count."""
 
     lines: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GatheredRequirements:
+class GatheredRequirements(Struct, frozen=True):
     """All that is requested, with warnings about lines of requirements files that are ignored.
 
     `optional` are projects that nobody requested, and that are added if they are available.
@@ -87,8 +86,7 @@ def read_requirements(path: Path) -> RequirementsFile:
     return _read(path, (), _Budget(path))
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     """A limit for a file and those that it includes: each may include the next one twice."""
 
     path: Path

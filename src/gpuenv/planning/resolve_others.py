@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.i18n.messages import tr
@@ -28,8 +29,7 @@ _WORD = re.compile(r"[\w.-]+")
 _STACK_NAMES = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata")
 
 
-@dataclass(frozen=True, slots=True)
-class FailedSolution:
+class FailedSolution(Struct, frozen=True):
     """A solution with which the other requirements cannot be resolved."""
 
     solution: Solution
@@ -99,8 +99,7 @@ def _of_other_pythons(choice: Solution, solutions: Sequence[Solution]) -> tuple[
     return tuple(others.values())
 
 
-@dataclass(frozen=True, slots=True)
-class _WheelSearch:
+class _WheelSearch(Struct, frozen=True):
     """Looks for a plan with wheels of what would be `built`."""
 
     built: tuple[ResolvedFile, ...]

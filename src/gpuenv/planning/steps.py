@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.installers import get_conda_manager, get_manager, uv

@@ -13,9 +13,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from msgspec import Struct
 
 from gpuenv.files.private import append_private
 from gpuenv.files.temporary import fallback_tmpdir
@@ -28,8 +29,7 @@ LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginnin
 _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Struct, frozen=True):
     """The result of a process; `returncode` is None, and `error` set, if it could not be started."""
 
     returncode: int | None
@@ -182,8 +182,7 @@ def _own_temporary(environ: Mapping[str, str] | None) -> Iterator[Mapping[str, s
         yield given
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundProcess:
+class BackgroundProcess(Struct, frozen=True):
     """A process in the background; its input and output are files."""
 
     _child: subprocess.Popen[bytes]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.activation.entering import python_of
 from gpuenv.environments import ledger, renaming
@@ -31,8 +33,7 @@ from gpuenv.relocation.copy_tree import CopiedTree, check_copied_room, copy_tree
 from gpuenv.relocation.relocate import both_locked, check_new, moved_files, new_place, source_environment
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedClone:
+class PlannedClone(Struct, frozen=True):
     """What is to be copied, and where to."""
 
     source: Environment
@@ -40,8 +41,7 @@ class PlannedClone:
     tree: CopiedTree
 
 
-@dataclass(frozen=True, slots=True)
-class CloneOptions:
+class CloneOptions(Struct, frozen=True):
     """How to copy: tell what goes on, show the bytes copied and all of them."""
 
     tell: Callable[[str], None] = lambda _: None

@@ -8,8 +8,9 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.kernels import LIST
@@ -30,8 +31,7 @@ _NOT_SO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedTree:
+class CopiedTree(Struct, frozen=True):
     """What is to be copied: files and links, and folders, by their paths within; bytes in all."""
 
     files: tuple[str, ...]

@@ -7,8 +7,9 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.activation.entering import python_of
 from gpuenv.environments import ledger, renaming
@@ -41,8 +42,7 @@ from gpuenv.relocation.relocate import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Renamed:
+class Renamed(Struct, frozen=True):
     """The result: where the environment was and is, and the folders of its kernels."""
 
     old: EnvironmentPaths

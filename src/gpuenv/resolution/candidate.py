@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.model.index import Listing
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IndexedFile:
+class IndexedFile(Struct, frozen=True, eq=False):
     """A file and the listing that it stands on; `release` is its version without the local part."""
 
     file: WheelFile
@@ -32,8 +31,7 @@ def release_of(version: Version) -> Version:
     return Version(version.public)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A torch build: what the matrix knows of it (`row`) and the files that indexes list (`files`).
 
     `kind` tells whose build it is: PyPI's own, the PyTorch index's of that variant, or a conda channel's.
@@ -73,8 +71,7 @@ class FailureKey(NamedTuple):
     subject: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Why a build does not fit; rules whose failures have facts of their own derive classes from it.
 
     `subject` is what would have to change (a driver, a GPU, a project, a page), `kind` what is wrong with it.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.knowledge.records import KnownBad
@@ -17,8 +17,7 @@ from gpuenv.resolution.target import TargetGpu
 _NO_CUDA = CudaVersion(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """A build that passes every rule, with its Python and companions."""
 
     candidate: Candidate
@@ -41,16 +40,14 @@ class Solution:
         return any(item.file.assumed for item in self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedCandidate:
+class RejectedCandidate(Struct, frozen=True):
     """A build that fails, with all that is wrong with it."""
 
     candidate: Candidate
     failures: tuple[Failure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """Choices, the best first, and the builds that came into question and fail, newest first.
 
     Both are judged as far as they are looked at: `choices[0]`, `if choices` and a loop that ends early cost

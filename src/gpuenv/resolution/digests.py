@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import IndexSource, Listing
@@ -13,8 +15,7 @@ from gpuenv.model.wheel import WheelFile
 CONTRADICTED = "digest-contradicted"  # the code of a warning
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(Struct, frozen=True):
     """A file that a page gives another digest than is known of it."""
 
     source: IndexSource

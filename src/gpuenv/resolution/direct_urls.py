@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 
 from gpuenv.i18n.messages import tr
@@ -17,8 +17,7 @@ NOT_RESOLVED = "not-resolved"
 _VARIABLE = "${"
 
 
-@dataclass(frozen=True, slots=True)
-class Parted:
+class Parted(Struct, frozen=True):
     """Requirements by what it takes to learn what they depend on.
 
     `listed` are of an index, `wheels` tell without being run, what is `built` runs its author's code, and

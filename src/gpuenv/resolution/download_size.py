@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -18,8 +18,7 @@ from gpuenv.resolution.target import platform_of
 _REMOTE = ("http://", "https://")
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """One file; `sure` where an index or a server stated its size."""
 
     size: WheelSize

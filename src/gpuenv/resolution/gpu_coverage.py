@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from packaging.tags import Tag
 from packaging.utils import canonicalize_name
 
@@ -31,8 +31,7 @@ _SYSTEMS: dict[Platform, tuple[DriverOs, str]] = {
 _BY_LIBRARY: dict[str, Coverage] = {"cuda": "library-before", bundled_libraries.UNKNOWN_GENERATION: "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class GpuGeneration:
+class GpuGeneration(Struct, frozen=True):
     """A GPU generation: its compute capabilities, those of integrated devices (Tegra) apart."""
 
     name: str
@@ -43,8 +42,7 @@ class GpuGeneration:
     last_driver_branch: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class DriverNeed:
+class DriverNeed(Struct, frozen=True):
     """The drivers of one system (`os`) for a CUDA version.
 
     `least` runs its machine code; `native` is the release's own floor (None: unknown); from `branch` on

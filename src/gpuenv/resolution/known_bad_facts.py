@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 
+from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -21,8 +21,7 @@ from gpuenv.resolution.rules.python import full_version
 from gpuenv.resolution.target import Target
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownBadFacts:
+class KnownBadFacts(Struct, frozen=True, eq=False):
     """Facts by name: of several versions (of the GPUs, of the machines) any counts.
 
     `requested` are the packages outside the torch stack that the user asks for, with their specifiers.

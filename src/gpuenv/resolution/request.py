@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -29,8 +30,7 @@ NUMPY = "numpy"
 OPTIONAL = ("torchvision", NUMPY)  # without numpy, torch's first line prints a warning
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The user's wishes: requirements, Python, variant (None: auto), devices, manager.
 
     `program` and `options` are the command as typed, without the requirements, so that a fix can repeat it.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
@@ -47,8 +48,7 @@ from gpuenv.resolution.rules import (
 from gpuenv.resolution.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class ResolutionInput:
+class ResolutionInput(Struct, frozen=True):
     """All that a decision depends on. `candidates` and `available` are what the listings and the matrix give.
 
     For what is said of a plan: `no_numpy` is why numpy is left out where nobody typed it, `cpu_index` the
@@ -271,8 +271,7 @@ def _judge_together(
     return good, companion_failures.merged(tuple(failures))
 
 
-@dataclass(frozen=True, slots=True)
-class _Completed:
+class _Completed(Struct, frozen=True):
     """What a build and a Python are completed with."""
 
     companions: tuple[IndexedFile, ...]

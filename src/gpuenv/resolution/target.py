@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -28,8 +30,7 @@ _TOLERATED = frozenset(
 _ABOUT_ONE_GPU = ("gpu-error", "gpu-lost")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetGpu:
+class TargetGpu(Struct, frozen=True):
     """A GPU that the plan must work on; `capability` is known."""
 
     gpu: Gpu
@@ -47,8 +48,7 @@ class TargetGpu:
         return self.machine.source_of(f"gpus.{self.gpu.index}.compute_capability")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The machines of one plan and the GPUs that count; without GPUs the plan is for the CPU."""
 
     machines: tuple[Machine, ...]

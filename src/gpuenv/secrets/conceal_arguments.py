@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import quote, unquote
+
+from msgspec import Struct
 
 from gpuenv.secrets.url_credentials import has_hidden_path, has_userinfo, without_userinfo
 
@@ -26,8 +27,7 @@ _PIP_LISTS = ("PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS")
 _PYTHONS = ("-m", "pip")
 
 
-@dataclass(frozen=True, slots=True)
-class Concealed:
+class Concealed(Struct, frozen=True):
     """A command without passwords, variables to run it with, and requirements for a private file."""
 
     argv: tuple[str, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -18,8 +19,7 @@ CLASSES = get_args(ErrorClass)
 REPLANS = get_args(Replan)
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """Words (UTF-8) that a text must have, whole ones and parts of others; `words` are all of them."""
 
     whole: frozenset[bytes]
@@ -27,8 +27,7 @@ class Way:
     words: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A regular expression, and the ways for a text to match it, one of which it must have the words for."""
 
     regex: str
@@ -40,8 +39,7 @@ class Pattern:
         return compile_regex(self.regex)
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """What a text tells: its class, cause and fix, in one language.
 
     `case_of` is the id of a broader cause. `unless` are patterns that mean something else. `reads` find facts

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -15,8 +16,7 @@ _GLYPHS = re.compile(r"[╰├─▶│×]")
 _LONGEST = 64 << 10  # letters that are searched
 
 
-@dataclass(frozen=True, slots=True)
-class InstallerFault:
+class InstallerFault(Struct, frozen=True):
     """One text by which an installer tells that an index failed it, and what that means."""
 
     fault: str
@@ -24,8 +24,7 @@ class InstallerFault:
     problem: str  # a template for `tr`, with names of groups in it
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFault:
+class FoundFault(Struct, frozen=True):
     """What an index did; `url` or `host` (with its port) where the text names it."""
 
     fault: str

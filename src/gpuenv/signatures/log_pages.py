@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
+
+from msgspec import Struct
 
 from gpuenv.signatures.catalogue import Way
 
@@ -52,16 +53,14 @@ def readable_lines(text: str) -> list[str]:
     return [line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n")]
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(Struct, frozen=True):
     """A part of a log: `line` is the number of its first line, `text` has no escape codes any more."""
 
     line: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True):
     """The words of a page, in lower case and UTF-8; `has` tells, once each, whether one has a part."""
 
     words: frozenset[bytes]
@@ -88,8 +87,7 @@ def _shortened(word: Word) -> Word:
     return word if len(word) <= _LONGEST else word[: _LONGEST // 2] + word[-_LONGEST // 2 :]
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedPage:
+class JoinedPage(Struct, frozen=True):
     """A page as one line; `starts` are the places in it where the page's lines begin."""
 
     text: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Way
@@ -34,16 +35,14 @@ _BUDGET_S = 1.5  # of CPU for a text; logs of 10 MB take a third
 _ROOTS = 2  # that come before the error that the text ends with
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the text, numbered from 1, its runs of blanks as one."""
 
     number: int
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SignatureMatch:
+class SignatureMatch(Struct, frozen=True):
     """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
@@ -65,16 +64,14 @@ class SignatureMatch:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
+class Examined(Struct, frozen=True):
     """What was found in a text, and whether all of it could be looked through."""
 
     matches: tuple[SignatureMatch, ...]
     whole: bool = True
 
 
-@dataclass(slots=True)
-class _Budget:
+class _Budget(Struct):
     """What the search of a text may cost; `spent` tells the seconds of CPU that the process has had."""
 
     spent: Callable[[], float]
@@ -86,8 +83,7 @@ class _Budget:
         return not self.is_gone
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
+class _Hit(Struct, frozen=True):
     """Where a signature was found."""
 
     line: int
@@ -95,8 +91,7 @@ class _Hit:
     facts: Facts
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(Struct, frozen=True):
     signature: Signature
     hits: tuple[_Hit, ...]
     broader: bool = False

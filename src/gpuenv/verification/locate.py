@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.host.executables import find_executable, is_there
 from gpuenv.i18n.foreign_messages import reason_of
@@ -26,8 +27,7 @@ _PYTHONS = ("bin/python", "bin/python3")
 _WINDOWS_PYTHONS = ("Scripts/python.exe", "python.exe")
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedPython:
+class LocatedPython(Struct, frozen=True):
     """The absolute path of a Python, never resolved as venvs have links, and its environment."""
 
     python: Path

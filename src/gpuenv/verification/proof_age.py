@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
 
-@dataclass(frozen=True, slots=True)
-class DriverFacts:
+class DriverFacts(Struct, frozen=True):
     """The loaded NVIDIA driver and its GPUs, read without a process; `version` is None without a driver."""
 
     version: str | None

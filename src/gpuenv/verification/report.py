@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from gpuenv.model.capability import ComputeCapability
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """One test on one device; `ms` is None where it did not finish or was skipped."""
 
     __test__ = False  # not a test of ours, whatever pytest thinks of the name
@@ -22,8 +22,7 @@ class TestResult:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceReport:
+class DeviceReport(Struct, frozen=True):
     """One device as torch counts them; `index` is None for the CPU."""
 
     index: int | None
@@ -42,8 +41,7 @@ class DeviceReport:
         return self.index is not None
 
 
-@dataclass(frozen=True, slots=True)
-class TorchReport:
+class TorchReport(Struct, frozen=True):
     """The installed torch; `architectures` is None where unknown, `error` is why CUDA did not start."""
 
     version: str
@@ -55,8 +53,7 @@ class TorchReport:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ImportFailure:
+class ImportFailure(Struct, frozen=True):
     """Why torch could not be imported: the chained errors, oldest first, and the end of the traceback."""
 
     missing: bool
@@ -64,8 +61,7 @@ class ImportFailure:
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunningStep:
+class RunningStep(Struct, frozen=True):
     """The step that ran when the document was written; `device` as in DeviceReport.index."""
 
     what: str
@@ -77,16 +73,14 @@ class RunningStep:
         return "zeros" if self.what == "device" else self.what
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """How the child ended when it did not end well; `detail` names the signal, the limit or the error."""
 
     ending: Literal["crashed", "hung", "not-started"]
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The outcome of one run of the child; `complete` is false where it crashed or hung."""
 
     python: str | None
@@ -105,8 +99,7 @@ class Report:
         return tuple(device for device in self.devices if device.is_gpu)
 
 
-@dataclass(frozen=True, slots=True)
-class ChildOutcome:
+class ChildOutcome(Struct, frozen=True):
     """How the child ended (`stop` is None: well), its document if any, and the lines that torch printed."""
 
     stop: Stop | None

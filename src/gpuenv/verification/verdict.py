@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import tr
@@ -15,8 +15,7 @@ from gpuenv.verification.report import DeviceReport, Report, TestResult, TorchRe
 _KERNELS = frozenset({"arithmetic", "matmul", "reduction"})
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """The plan's torch and variant (`cu126`, `cpu`), `--cuda cpu`, and whether its machine had no GPU."""
 
     torch: str | None
@@ -25,8 +24,7 @@ class Planned:
     without_gpu: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """What must hold: a working GPU (why), this torch, this variant; `idle` is unused hardware."""
 
     gpu: bool
@@ -36,16 +34,14 @@ class Expectation:
     idle: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Why an environment fails the verification: a stable kebab-case code, and a sentence."""
 
     code: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationVerdict:
+class VerificationVerdict(Struct, frozen=True):
     """The problems of an environment, and notes to its owner."""
 
     problems: tuple[Finding, ...]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -22,8 +23,7 @@ _LARGEST_DYNAMIC = 1 << 16
 _LONGEST_NAME = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedLibraries:
+class LinkedLibraries(Struct, frozen=True):
     """The libraries a file is linked with, and where the loader is to look.
 
     LD_LIBRARY_PATH comes before `runpath` and after `rpath`.
@@ -34,8 +34,7 @@ class LinkedLibraries:
     runpath: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Segment:
+class _Segment(Struct, frozen=True):
     kind: int
     offset: int
     address: int

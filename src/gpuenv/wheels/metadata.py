@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 
+from msgspec import Struct
 from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
@@ -25,8 +25,7 @@ _CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
 _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(5, 21)))
 
 
-@dataclass(frozen=True, slots=True)
-class VersionFile:
+class VersionFile(Struct, frozen=True):
     """What `torch/version.py` and its like tell; `variant` is None where nothing names one."""
 
     version: Version | None
@@ -38,8 +37,7 @@ class VersionFile:
         return self.variant.cuda if self.variant else None
 
 
-@dataclass(frozen=True, slots=True)
-class WheelMetadata:
+class WheelMetadata(Struct, frozen=True):
     """What a wheel's METADATA tells; `requires` are the Requires-Dist lines as they stand there."""
 
     name: str
@@ -48,8 +46,7 @@ class WheelMetadata:
     requires_python: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class WheelFacts:
+class WheelFacts(Struct, frozen=True):
     """What was read from one wheel.
 
     `pythons` and `tags` are those of its name. `missing` says what could not be read, and why: then the rest

@@ -8,7 +8,8 @@ https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.3.12, 4.3.16
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 END_BYTES = 22
 _END = struct.Struct("<4s4H2IH")
@@ -19,8 +20,7 @@ _MANY = 0xFFFF  # then the true number stands in a zip64 record
 _FAR = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class EndRecord:
+class EndRecord(Struct, frozen=True):
     """Where a zip file's directory is: `position` of the record in the file, `start` of the directory."""
 
     position: int

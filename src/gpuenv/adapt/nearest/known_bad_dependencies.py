@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
@@ -21,8 +21,7 @@ from gpuenv.resolution.rules import known_bad
 _OPPOSITES = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="}
 
 
-@dataclass(frozen=True, slots=True)
-class ConflictingPin:
+class ConflictingPin(Struct, frozen=True):
     """A package beside the stack whose pin keeps a known-bad combination in; `text` does not."""
 
     project: str
@@ -30,8 +29,7 @@ class ConflictingPin:
     row: KnownBad
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """A choice with the request that goes with it, and what was changed in that."""
 
     solution: Solution

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import and_
 from urllib.parse import unquote
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -45,8 +46,7 @@ def is_page_of_torch(text: str) -> bool:
     return _OF_TORCH.search(text) is not None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wishes:
+class Wishes(Struct, frozen=True, eq=False):
     """What a project declares for one Python.
 
     `lines` are the places that count, by project, those of files alone; `specifiers` the releases asked for,

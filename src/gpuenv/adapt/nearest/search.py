@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import combinations
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.adapt.model import Project
@@ -19,8 +20,7 @@ from gpuenv.resolution.resolve import ResolutionInput, decide
 _MOST_GIVEN_UP = 2  # together: of several that do not go along each is found alone
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """The sets that work here, the nearest first, of a question without the projects that nothing serves.
 
     `original` is the question before those were given up.

@@ -6,8 +6,9 @@ import codecs
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Notation
 from gpuenv.i18n.messages import N_, tr
@@ -20,8 +21,7 @@ MoreKind = Literal["requirements", "constraints", "project"]
 _MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
-@dataclass(frozen=True, slots=True)
-class More:
+class More(Struct, frozen=True):
     """Another file that a file names, as it is written there; `project`: a folder with its own files."""
 
     path: str
@@ -29,8 +29,7 @@ class More:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
+class ParsedFile(Struct, frozen=True):
     """What one file says, in the order of its text."""
 
     declared: tuple[DeclaredRequirement, ...] = ()
@@ -38,8 +37,7 @@ class ParsedFile:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class Collector:
+class Collector(Struct):
     """Collects a reading of `file`; places are characters of its text."""
 
     file: DependencyFile

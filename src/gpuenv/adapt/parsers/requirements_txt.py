@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import unquote
 
+from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
@@ -51,8 +51,7 @@ _EDITABLE = ("-e", "--editable")
 _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class PipLine:
+class PipLine(Struct, frozen=True):
     """A requirement as read: `project` canonical, `requirement` PEP 508 or None where it is not understood.
 
     `warning` says what was not understood or left out; `folder` is that of a project beside the file.

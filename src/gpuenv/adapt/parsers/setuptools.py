@@ -17,7 +17,8 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
@@ -125,8 +126,7 @@ class _Places:
         return start + len(ahead.decode("utf-8", "ignore"))
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(Struct):
     collector: Collector
     places: _Places
     bound: dict[str, ast.expr]

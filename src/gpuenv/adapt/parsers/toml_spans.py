@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.documents import load_toml
@@ -27,8 +28,7 @@ _STRING = re.compile(
 _DEEPEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class TomlSpan:
+class TomlSpan(Struct, frozen=True):
     """A string, or an inline table, from its first quote or brace to after its last."""
 
     start: int
@@ -43,8 +43,7 @@ def toml_spans(text: str) -> dict[Key, TomlSpan]:
         raise ValueError(tr("the positions of its values cannot be determined")) from None
 
 
-@dataclass(slots=True)
-class _Scanner:
+class _Scanner(Struct):
     text: str
     at: int = 0
     spans: dict[Key, TomlSpan] = field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, RequirementChange
 from gpuenv.adapt.parsers.environment_yml import compose
@@ -21,8 +22,7 @@ _DEEPER = "  "
 Said = tuple[str, str]  # a project, and the line that says it
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """Replace the characters from `start` to `end`.
 
     `replaced` is the span that the change is about, None where something is added; `expected` are the

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -23,8 +24,7 @@ _ALIASES = {"lightning": "pytorch-lightning", "pytorch": "torch"}
 _MOST_OF_A_FILE = 50  # places of one change: more tell nothing new
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
+class _Move(Struct, frozen=True):
     """From which release to which; `since` is the least that a range allowed, None where anything was."""
 
     old: Version | None
@@ -158,8 +158,7 @@ def _version(text: str) -> Version | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class CodeUses:
+class CodeUses(Struct, frozen=True):
     """The first lines where a change is met, `FILE:LINE` (`notes.ipynb[3]:2` in a cell), and how many."""
 
     first: tuple[str, ...] = ()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.bootstrap.bootstrap import BootstrapOptions, Script, make_bootstrap
 from gpuenv.bootstrap.folder import SCRIPT, WHEELS, WriteProgress, write_folder

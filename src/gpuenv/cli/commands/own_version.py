@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv import __version__
 from gpuenv.cli.console import Console
@@ -34,7 +35,8 @@ def _data(indexes: tuple[OnIndex, ...], *, check: bool) -> dict[str, Any]:
         "newest": str(best.newest) if best else None,
         "newer": is_newer(best.newest) if best else None,
         "indexes": [
-            {**asdict(item), "newest": str(item.newest) if item.newest else None} for item in indexes
+            {**to_builtins(item, enc_hook=str), "newest": str(item.newest) if item.newest else None}
+            for item in indexes
         ],
     }
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
@@ -12,8 +13,7 @@ from gpuenv.model.findings import Findings
 Word = Literal["ok", "problem", "warning", "skipped"]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A verdict; `case` names the texts of the matrix that explain a problem or a warning."""
 
     verdict: Word
@@ -22,8 +22,7 @@ class Outcome:
     facts: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """A function that judges findings, by the id of its texts."""
 
     id: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.indexes.configuration.read import read_configuration
 from gpuenv.indexes.mirrors.load import load_mirrors

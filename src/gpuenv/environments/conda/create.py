@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.environments.conda.meta import problem_in
 from gpuenv.i18n.messages import tr
@@ -23,8 +24,7 @@ _LOOK_EVERY_S = 0.3
 _DOWNLOAD_SUFFIXES = ("", ".part", ".partial")
 
 
-@dataclass(frozen=True, slots=True)
-class CondaRunning:
+class CondaRunning(Struct, frozen=True):
     """How a conda tool is run and followed.
 
     `caches` are its package caches. `progress` gets the bytes downloaded and their total, `made` is called as

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from contextlib import suppress
-from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, make_way
 from gpuenv.environments.conda.registry import register_environment

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv.files.private import write_private
 from gpuenv.fleet.engines.ansible_events import last_words, parse_event, parse_host_list
@@ -26,8 +27,7 @@ _LIST_S = 300.0  # an inventory may be a program that asks a cloud
 _WELL_ENDED = (0, 2, 4, 6)  # nothing failed; hosts failed, were unreachable, or both
 
 
-@dataclass(frozen=True, slots=True)
-class Ansible:
+class Ansible(Struct, frozen=True):
     """Hosts of an inventory; with none named, of the one that the person's ansible.cfg names.
 
     That of the current folder counts only where ANSIBLE_CONFIG names it: it may name programs to run.

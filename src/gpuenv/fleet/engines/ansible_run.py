@@ -9,10 +9,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
@@ -39,8 +40,7 @@ _OF_THE_PERSON = (
 OnEvent = Callable[[Mapping[str, Any]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
+class Play(Struct, frozen=True):
     """`playbook.yml` in `folder`, which is ours, to be run with the person's own settings and directory."""
 
     program: str
@@ -49,8 +49,7 @@ class Play:
     environ: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True):
     """How a playbook ended: ansible-playbook's exit status and all that it printed."""
 
     status: int | None

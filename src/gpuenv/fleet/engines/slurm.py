@@ -8,9 +8,10 @@ import re
 import secrets
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv.fleet.engines.slurm_jobs import Job, Jobs
 from gpuenv.fleet.engines.slurm_limit import HostPattern, parse_limit
@@ -40,8 +41,7 @@ _OF_THE_CLUSTER = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTE
 _SPOILS_OUTPUT = ("SLURM_LABELIO", "SLURM_PTY_PORT", "SLURM_PTY_WIN_COL", "SLURM_PTY_WIN_ROW")
 
 
-@dataclass(frozen=True, slots=True)
-class Slurm:
+class Slurm(Struct, frozen=True):
     """Nodes of a partition, or of several with commas between.
 
     `node_program` is the zipapp, `limit` a host list or a pattern, `forks` how many jobs at a time,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv.files.private import write_private
 from gpuenv.fleet.engines.slurm_text import JOB_FORMAT, last_words, parse_jobs
@@ -28,8 +29,7 @@ _PENDING = "PENDING"
 _NO_REASON = ("", "None", "(null)")
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """One host's: the command, and what it reads."""
 
     host: str
@@ -37,15 +37,13 @@ class Job:
     stdin: str
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     process: BackgroundProcess
     folder: Path
     reported: HostResult
 
 
-@dataclass(slots=True)
-class Jobs:
+class Jobs(Struct):
     """Runs jobs that are all called `name`, `forks` at a time, with files in `folder`, which is ours."""
 
     name: str

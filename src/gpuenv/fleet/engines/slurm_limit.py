@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
@@ -13,8 +14,7 @@ _NUMBER = "([0-9]+)"
 _WILD = {"*": ".*", "?": "."}
 
 
-@dataclass(frozen=True, slots=True)
-class NumberRange:
+class NumberRange(Struct, frozen=True):
     """Numbers of nodes, both ends among them; `width` is how many digits they are filled up to with zeros."""
 
     first: int
@@ -26,8 +26,7 @@ class NumberRange:
         return self.first <= int(digits) <= self.last and digits == digits.lstrip("0").zfill(self.width)
 
 
-@dataclass(frozen=True, slots=True)
-class HostPattern:
+class HostPattern(Struct, frozen=True):
     """Names of nodes: a regular expression with a group for each of the lists of numbers."""
 
     expression: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import tr
@@ -24,8 +25,7 @@ _LINES = 8
 _LONGEST = 4000  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class SlurmNode:
+class SlurmNode(Struct, frozen=True):
     """A node as Slurm has it: `away` is why no job can start there, None where one can."""
 
     name: str

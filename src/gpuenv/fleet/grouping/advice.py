@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import Split
@@ -23,8 +24,7 @@ _MOST_TRIES = 25  # builds, or machines: what comes after them is hardly what an
 _MOST_NAMES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class PartedMachines:
+class PartedMachines(Struct, frozen=True):
     """The machines of one platform: their classes, their names by number, and how they are split."""
 
     classes: tuple[MachineClass, ...]
@@ -37,8 +37,7 @@ class PartedMachines:
         return tuple(self.names[number] for number in _numbers(picked(self.classes, mask)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
+class _Update(Struct, frozen=True):
     """A driver that some machines need, by their numbers, for one build to work on all that is wanted."""
 
     numbers: tuple[int, ...]

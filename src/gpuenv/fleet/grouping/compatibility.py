@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked, shared_pythons
 from gpuenv.knowledge.knowledge import Knowledge
@@ -41,8 +43,7 @@ _READ: Mapping[str, Callable[[MachineClass], Hashable]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Classes (`mask`) that one rule judges alike, `example` among them.
 
     `number` stands for what the rule reads (of kernels: but for the driver).
@@ -120,8 +121,7 @@ class Compatibility:
         return not bundled_libraries.check(candidate, target, knowledge)
 
 
-@dataclass(slots=True)
-class GroupResolver:
+class GroupResolver(Struct):
     """Resolves for any set of the classes of one platform.
 
     The companions' files that fit depend on the systems, and are looked for once for each set of those.

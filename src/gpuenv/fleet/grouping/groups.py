@@ -8,8 +8,9 @@ classes is decided by all the rules at once, as some judge machines together.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.machine_classes import MachineClass, picked
@@ -24,16 +25,14 @@ _MOST_DECISIONS = 3000  # for builds that hold apart but not together, of which 
 _NO_CUDA = CudaVersion(0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Together:
+class Together(Struct, frozen=True):
     """Classes, as bits of `mask`, on all of which `choice` works; it was resolved for them."""
 
     mask: int
     choice: Solution
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """The groups, the newest torch first, and the classes that nothing works on."""
 
     groups: tuple[Together, ...]

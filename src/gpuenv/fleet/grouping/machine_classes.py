@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.fleet.grouping.set_cover import bits
@@ -18,8 +19,7 @@ from gpuenv.resolution.rules import driver, known_bad
 from gpuenv.resolution.target import Target, TargetGpu, driver_os
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """One machine of a fleet: its position in the list of them, its target, and its Pythons."""
 
     number: int
@@ -27,8 +27,7 @@ class Member:
     pythons: tuple[PythonOffer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MachineClass:
+class MachineClass(Struct, frozen=True):
     """Machines that every rule judges alike; `target` is one of them, `numbers` are their positions."""
 
     target: Target
@@ -61,8 +60,7 @@ def _class_of(members: list[Member], most_gpus: int) -> MachineClass:
     return MachineClass(first.only(_telling_gpus(first.gpus, most_gpus)), pythons, numbers)
 
 
-@dataclass(frozen=True, slots=True)
-class _Telling:
+class _Telling(Struct, frozen=True):
     """What the rules tell machines apart by: see `resolution/rules` and `resolution.known_bad_facts`.
 
     `cudas` are the CUDA versions of the builds, `drivers` what is known to be bad with some drivers, `gpus`

@@ -6,13 +6,13 @@ Sets are bit masks. Each has a rank: 0 for the best build there is, more for wor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 _MOST_STEPS = 100_000  # beyond that the best cover found so far stands; real labs need a few hundred
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """A set that may go together, in one group, whole or in part."""
 
     mask: int
@@ -50,8 +50,7 @@ def _greedy(options: Sequence[Option], whole: int) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-@dataclass(slots=True)
-class _Search:
+class _Search(Struct):
     options: tuple[Option, ...]
     best: tuple[int, ...]
     _steps: int = field(default=0)

@@ -6,8 +6,9 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import tr
@@ -79,8 +80,7 @@ _PATTERNS = ("all", "ungrouped")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPlay:
+class GroupPlay(Struct, frozen=True):
     """Hosts that get the same environment, by their names in the inventory; none named: any that are there.
 
     `lock` is the path of the request beside the playbook, `about` are lines for who reads the playbook.

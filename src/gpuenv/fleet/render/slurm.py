@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.bootstrap.render import case_function, filled_in, quote
 from gpuenv.fleet.render.ansible import checked_host
@@ -23,8 +24,7 @@ _WIDTH = 120
 _LARGEST = 4 * 1024 * 1024 - 1024  # bytes that Slurm takes by default (max_script_size)
 
 
-@dataclass(frozen=True, slots=True)
-class SlurmGroup:
+class SlurmGroup(Struct, frozen=True):
     """Nodes that get the same environment, by name; none named: any of the job's.
 
     `suffix` is what its name ends in, `about` a line for who reads the script, `request` what the node
@@ -37,8 +37,7 @@ class SlurmGroup:
     request: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """What the script brings to the nodes: the zipapp, and the texts in sh and Python that start it."""
 
     program: bytes

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuenv.host import problems
 from gpuenv.host.executables import FileTree, is_there
@@ -31,8 +32,7 @@ _WSL_DRIVERS = "usr/lib/wsl/drivers"
 ReadNvml = Callable[[], SourceReading | Complaint | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(Struct, frozen=True):
     """Readings: `main` has the GPUs, `proc` the driver, `nvml` what `main` lacks; `searched` names all."""
 
     main: SourceReading | None

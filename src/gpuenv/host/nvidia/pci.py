@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.host.executables import FileTree, read_text
 
@@ -14,8 +15,7 @@ _HEX = re.compile(r"0x([0-9a-fA-F]{4,8})")
 _DISPLAY_CLASS = "03"  # PCI base class 03h: VGA, 3D and other display controllers
 
 
-@dataclass(frozen=True, slots=True)
-class PciGpu:
+class PciGpu(Struct, frozen=True):
     """An NVIDIA display device; `driver` is the kernel driver bound to it, such as `nouveau`."""
 
     bus_id: str

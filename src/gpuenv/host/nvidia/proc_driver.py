@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuenv.host.executables import FileTree, read_text
 from gpuenv.host.nvidia.reading import (

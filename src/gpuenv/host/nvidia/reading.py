@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
@@ -16,8 +17,7 @@ _BUS_ID = re.compile(r"([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0
 _DEVICE_ID = re.compile(r"0[xX]([0-9a-fA-F]{4})10(?:[dD][eE])")
 
 
-@dataclass(frozen=True, slots=True)
-class GpuReading:
+class GpuReading(Struct, frozen=True):
     """One GPU according to one source; `states` are problems, `whole` is false for a truncated name."""
 
     index: int | None = None
@@ -32,8 +32,7 @@ class GpuReading:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReading:
+class SourceReading(Struct, frozen=True):
     """The reading of one source; `unread` counts lines that look like a GPU but are damaged."""
 
     source: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.host.nvidia import smi_csv, smi_table
 from gpuenv.host.nvidia.reading import GpuReading, SourceReading
@@ -21,27 +23,23 @@ _QUOTED = re.compile(r'"([^"\s]{1,64})"')
 _LIBRARY = re.compile(r"^NVML library version: [\d.]{1,20}", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """There is no nvidia-smi."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(Struct, frozen=True):
     """nvidia-smi did not answer within the time limit (seconds)."""
 
     after_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class SmiFailure:
+class SmiFailure(Struct, frozen=True):
     """nvidia-smi failed."""
 
     complaint: Complaint
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """The reading of nvidia-smi, and errors that it reported."""
 
     reading: SourceReading

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.host.executables import FileTree, read_text
@@ -12,8 +13,7 @@ _CHIP = re.compile(r"nvidia,(tegra\d{2,3})")
 _RELEASE = re.compile(r"#\s*R(\d{1,3}) \(release\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Tegra:
+class Tegra(Struct, frozen=True):
     """A Tegra system: its board, and whether it needs NVIDIA's own wheels."""
 
     board: str

@@ -12,10 +12,10 @@ https://conda.org/learn/ceps/cep-0016; MessagePack under Zstandard, here as JSON
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import msgpack
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.conda.parse_repodata import parse_base_url
@@ -28,8 +28,7 @@ _DIGEST_BYTES = 32
 _LARGEST = 64 << 20  # decompressed; conda-forge's index has 2 MB, its largest shard as much
 
 
-@dataclass(frozen=True, slots=True)
-class ShardIndex:
+class ShardIndex(Struct, frozen=True):
     """The digests (hex) of the wanted names' shards, and the URLs of shards and packages."""
 
     shards: tuple[tuple[str, str], ...]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.conda import CondaRecord
@@ -12,8 +13,7 @@ from gpuenv.model.conda import CondaRecord
 _ENDINGS = (".conda", ".tar.bz2")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A channel's folder for one platform; `url` is that of its files."""
 
     channel: str
@@ -21,8 +21,7 @@ class Folder:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """The entries of the wanted names, by file name, unparsed."""
 
     entries: tuple[tuple[str, Any], ...]

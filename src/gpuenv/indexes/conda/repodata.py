@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin
+
+from msgspec.structs import replace
 
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.errors import MISSING

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from gpuenv.files.private import replace_private
 from gpuenv.files.read_limited import read_limited_text
@@ -21,8 +22,7 @@ _FORMAT = 1
 _NOT_KEPT = ("subdir", "channel", "filename", "url")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRecords:
+class StoredRecords(Struct, frozen=True):
     """The packages of `names` in one folder and their shards' digests; `fetched` is in seconds since 1970."""
 
     file: str
@@ -61,10 +61,10 @@ class ChannelStore:
 def render_reading(reading: StoredRecords) -> str:
     """Write a reading as `parse_reading` reads it."""
     rows = {
-        record.filename: {key: value for key, value in asdict(record).items() if key not in _NOT_KEPT}
+        record.filename: {key: value for key, value in to_builtins(record).items() if key not in _NOT_KEPT}
         for record in reading.records
     }
-    facts = {key: value for key, value in asdict(reading).items() if key != "records"}
+    facts = {key: value for key, value in to_builtins(reading).items() if key != "records"}
     return json.dumps({**facts, "format": _FORMAT, "names": sorted(reading.names), "records": rows})
 
 

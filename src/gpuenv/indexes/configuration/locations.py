@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 Scope = Literal["user", "environment", "site"]  # site: everybody's on this machine
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationFolders:
+class ConfigurationFolders(Struct, frozen=True):
     """The folders of configuration; `prefix` is the Python environment, `platform` is `sys.platform`."""
 
     environ: Mapping[str, str]

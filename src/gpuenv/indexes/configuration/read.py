@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.foreign_messages import reason_of
@@ -39,8 +41,7 @@ _KEYRING = "subprocess"
 _PIP_KEYRINGS = (_KEYRING, "import")  # a new environment has nothing to import
 
 
-@dataclass(slots=True)
-class _Collected:
+class _Collected(Struct):
     """The settings of all variables and files; the first default index counts."""
 
     home: Path

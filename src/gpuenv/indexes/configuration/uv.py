@@ -16,24 +16,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.untrusted.documents import load_toml
 
 
-@dataclass(frozen=True, slots=True)
-class NamedIndex:
+class NamedIndex(Struct, frozen=True):
     """An index's address, and its name if it has one."""
 
     url: str
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UvConfiguration:
+class UvConfiguration(Struct, frozen=True):
     """The settings of one uv.toml, or of uv's variables."""
 
     default: NamedIndex | None = None

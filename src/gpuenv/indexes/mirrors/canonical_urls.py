@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from urllib.parse import quote, urlsplit, urlunsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.indexes.mirrors.lookup import mirror_at, mirror_of_url
 from gpuenv.model.access import ANYBODY
@@ -23,8 +25,7 @@ _REMOTE = ("http://", "https://")
 _PYPI_FILE = re.compile(r"/(?:[\w-]+-)?packages/([0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{60}/[^/]+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Official:
+class Official(Struct, frozen=True):
     """The official PyTorch index, PyPI's simple index and the root of PyPI's files; None where unknown."""
 
     torch: str | None

@@ -6,9 +6,10 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.files.read_limited import read_limited_text
@@ -25,8 +26,7 @@ _FILE = "config.toml"
 _NAMED_BY = "GPUENV_CONFIG"
 
 
-@dataclass(frozen=True, slots=True)
-class Mirrors:
+class Mirrors(Struct, frozen=True):
     """All mirrors, the user's own first; they replace shipped ones of the same name."""
 
     all: tuple[Mirror, ...]

@@ -6,9 +6,10 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct, to_builtins
 
 from gpuenv.files.private import replace_private
 from gpuenv.i18n.messages import tr
@@ -29,8 +30,7 @@ _FLAGS = ("answers", "has", "stale")
 _NONE = type(None)
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
+class Speed(Struct, frozen=True):
     """How fast a mirror was at `at`, in seconds since 1970; 0 where its file could not be read."""
 
     name: str
@@ -44,8 +44,7 @@ class Speed:
         return self.name, self.address
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredMirror:
+class MeasuredMirror(Struct, frozen=True):
     """The status of a mirror when it was probed for the files `sought`."""
 
     address: str
@@ -58,8 +57,7 @@ class MeasuredMirror:
         return self.verdict.name, self.address, self.sought
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """The measurements that are not too old."""
 
     speeds: tuple[Speed, ...] = ()
@@ -104,7 +102,7 @@ def remember(
     latest_checks = {check.key: check for check in (*kept.checks, *checks)}
     memory = Memory(tuple(latest_speeds.values()), tuple(latest_checks.values()))
     with suppress(OSError):
-        replace_private(_file(environ), json.dumps(asdict(memory)))
+        replace_private(_file(environ), json.dumps(to_builtins(memory)))
 
 
 def _file(environ: Mapping[str, str]) -> Path:

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from packaging.utils import NormalizedName
 
 from gpuenv.http import HttpClient, HttpProblem
@@ -24,8 +24,7 @@ from gpuenv.model.wheel import WheelFile
 _TO_ONE_HOST = 2
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeLimits:
+class ProbeLimits(Struct, frozen=True):
     """How many mirrors are probed at a time, for how long each, and how much of a file is read.
 
     `sample_s` starts with a file's first byte; `pages_s` is for all pages of one mirror.
@@ -38,8 +37,7 @@ class ProbeLimits:
     sample_s: float = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """The pages to request from a mirror; `pick` chooses which of their files to sample."""
 
     pages: tuple[tuple[IndexSource, tuple[NormalizedName, ...]], ...]  # each is one request
@@ -88,8 +86,7 @@ def _sample(url: str, client: HttpClient, pace: ProbeLimits, hosts: _Hosts) -> S
         return read_sample(client, url, count=pace.sample_bytes, limit_s=pace.sample_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mirror:
+class _Mirror(Struct, frozen=True):
     """A mirror that is probed."""
 
     probe: Probe

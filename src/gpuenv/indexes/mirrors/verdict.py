@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
@@ -19,8 +20,7 @@ from gpuenv.resolution.candidate import release_of
 _TORCH = "torch"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeResult:
+class ProbeResult(Struct, frozen=True):
     """The pages of a mirror, and a sample of a file that they list.
 
     `bytes_per_s` and `length` (of the whole file) are None where the file could not be read, for the reason
@@ -35,8 +35,7 @@ class ProbeResult:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MirrorStatus:
+class MirrorStatus(Struct, frozen=True):
     """The status of a mirror, None where unknown; `leaks` are foreign hosts of its pages and files."""
 
     name: str

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.tags import Tag
 from packaging.utils import NormalizedName
 from packaging.version import Version
@@ -23,8 +23,7 @@ _PLATFORM_TAGS: dict[Platform, re.Pattern[str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTarget:
+class ProbeTarget(Struct, frozen=True):
     """A file to look for by the parts of its name; `variant` and `tags` are None for any."""
 
     kind: IndexKind
@@ -36,8 +35,7 @@ class ProbeTarget:
     sha256: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WantedFiles:
+class WantedFiles(Struct, frozen=True):
     """The files that mirrors are probed for.
 
     `groups` are the files of the plan: the PyTorch index's, and PyPI's if it has the same build; one complete

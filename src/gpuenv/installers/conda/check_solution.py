@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import tr
@@ -138,8 +138,7 @@ def _number(row: Mapping[str, Any], key: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class CondaDifference:
+class CondaDifference(Struct, frozen=True):
     """A pin and the package that was solved instead, None if there is none."""
 
     pin: CondaPin

@@ -6,8 +6,9 @@ import hashlib
 import ntpath
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.config_edit.condarc import write_settings
 from gpuenv.i18n.messages import tr
@@ -66,8 +67,7 @@ def specs(wanted: CondaWanted) -> tuple[str, ...]:
     return (*requested, "pip") if "python" in names and "pip" not in names else requested
 
 
-@dataclass(frozen=True, slots=True)
-class ToolManager:
+class ToolManager(Struct, frozen=True):
     """The manager of a conda tool: its `create`, after a dry run that matched the plan."""
 
     NAME: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.json_output import last_document
@@ -22,8 +23,7 @@ _DEBUG = re.compile(r"^(?:info|debug|trace)\s+libmamba .*\n?", re.MULTILINE)
 _URL = re.compile(r"(?:https?|file|s3|oci)://[^\s<>'\"\])]+")
 
 
-@dataclass(frozen=True, slots=True)
-class FailureWords:
+class FailureWords(Struct, frozen=True):
     """Exceptions and messages by kind, the first match counts; `advice` is printed with every failure."""
 
     exceptions: tuple[tuple[str, Kind], ...]
@@ -64,8 +64,7 @@ def _means(row: Mapping[str, Any]) -> Kind:
     return cast("Kind", kind)
 
 
-@dataclass(frozen=True, slots=True)
-class CondaFailure:
+class CondaFailure(Struct, frozen=True):
     """Why a tool failed: kind, message, the URL in it, and commands that accept terms of service."""
 
     kind: Kind

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from msgspec import Struct, field
 
 from gpuenv.installers.conda.commands import specs
 from gpuenv.installers.conda.rattler_client import RattlerSession, client, gateway
@@ -35,8 +36,7 @@ class RattlerError(Exception):
         self.exception = exception
 
 
-@dataclass
-class InstallProgress:
+class InstallProgress(Struct, dict=True):
     """Callbacks of an installation: `progress` gets bytes received and expected, `linked` each package."""
 
     total: int

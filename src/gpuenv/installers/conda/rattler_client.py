@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuenv import __version__
 from gpuenv.model.conda import CondaChannel, CondaWanted
@@ -20,8 +21,7 @@ _TIMEOUT_S = 30
 _BUNDLE = "SSL_CERT_FILE"
 
 
-@dataclass(frozen=True, slots=True)
-class RattlerSession:
+class RattlerSession(Struct, frozen=True):
     """What all calls share: the cache folder, whether it alone is read, the CA bundle."""
 
     cache: Path

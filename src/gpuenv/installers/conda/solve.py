@@ -6,8 +6,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda import commands as conda_calls
@@ -35,8 +37,7 @@ from gpuenv.secrets.url_credentials import without_userinfo
 _SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
 
 
-@dataclass(frozen=True, slots=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """The solution with the working URLs of the channels, what to download, and the URLs that failed."""
 
     wanted: CondaWanted

@@ -8,11 +8,12 @@ import secrets
 import shlex
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import cast
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv import matrices
@@ -41,16 +42,14 @@ TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
 _INFO_LIMIT_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class CondaTool:
+class CondaTool(Struct, frozen=True):
     """An installed conda tool."""
 
     tool: Tool
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Calling:
+class Calling(Struct, frozen=True):
     """How a tool is called; `shards`: whether the channels may have them, `tell` gets messages.
 
     `offline`: no request is sent.
@@ -115,7 +114,7 @@ def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
     if info is None:
         info = _ask(tool, calling.environ)
         with suppress(OSError):
-            _write(file, json.dumps(asdict(info)))
+            _write(file, json.dumps(to_builtins(info)))
     check_version(info, tool_versions())
     return info
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import tr
@@ -23,8 +23,7 @@ _UPDATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
+class Flaw(Struct, frozen=True):
     """A flaw of a tool, and its first and last version."""
 
     name: str
@@ -33,8 +32,7 @@ class Flaw:
     last: Version
 
 
-@dataclass(frozen=True, slots=True)
-class ToolVersions:
+class ToolVersions(Struct, frozen=True):
     """The `least` supported versions of the tools, and flaws."""
 
     least: tuple[tuple[Tool, Version], ...]
@@ -76,8 +74,7 @@ def _tool(row: Mapping[str, Any]) -> Tool:
     return cast("Tool", tool)
 
 
-@dataclass(frozen=True, slots=True)
-class CondaInfo:
+class CondaInfo(Struct, frozen=True):
     """The output of `info`; `virtual_packages` are (name, version, build), `caches` those of packages."""
 
     tool: Tool

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -20,8 +21,7 @@ from gpuenv.model.wheel import PLATFORMS
 Check = Callable[[Any], object]  # raises ValueError or TypeError for what may not stand there
 
 
-@dataclass(frozen=True, slots=True)
-class FieldType:
+class FieldType(Struct, frozen=True):
     """What may stand in a field; an optional one may be left out. JSON Schema can say less than `check`."""
 
     check: Check

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.formats.machine import describe
@@ -18,8 +18,7 @@ from gpuenv.resolution.report.minimal_reasons import fewest_reasons
 from gpuenv.resolution.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(Struct, frozen=True):
     """A machine with NVIDIA hardware; `target` is None where nothing can be planned for it, `problem` why."""
 
     machine: Machine

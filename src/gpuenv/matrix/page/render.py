@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
@@ -50,8 +50,7 @@ _ESCAPED = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PageParts:
+class PageParts(Struct, frozen=True):
     """The page without its data: HTML with a marker for each of the others, the style, the script."""
 
     html: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gpuenv.host.software.package_managers import fastest_conda_tool
 from gpuenv.i18n.messages import tr

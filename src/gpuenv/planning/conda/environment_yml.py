@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of

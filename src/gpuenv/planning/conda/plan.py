@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv import matrices
@@ -36,8 +37,7 @@ from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelQuery:
+class ChannelQuery(Struct, frozen=True):
     """A query of one channel: for which machines, with which Pythons and which of the user's specs."""
 
     request: Request
@@ -70,8 +70,7 @@ def plan_from_channel(
     return replace(plan, warnings=(*plan.warnings, *put.warnings))
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelQuestion:
+class ChannelQuestion(Struct, frozen=True):
     """A question put to a channel, what is known of its builds, and what went wrong as it was read."""
 
     question: ResolutionInput

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -28,8 +30,7 @@ from gpuenv.planning.mirrors.sources import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Struct, frozen=True):
     """The indexes to read, in order. `general` are those that can serve everything, the best first.
 
     `later` are mirrors to use where these do not answer: with `auto`, and by default where the user's

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import Mirrors
@@ -20,8 +22,7 @@ DEFAULT = "pypi"  # the name of the installer's own default index
 VARIANT = "{variant}"
 
 
-@dataclass(frozen=True, slots=True)
-class SourceContext:
+class SourceContext(Struct, frozen=True):
     """What the choice depends on beside the words of --mirror."""
 
     mirrors: Mirrors

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import NormalizedName
 
 from gpuenv.http import FetchLimits, HttpClient
@@ -16,8 +16,7 @@ from gpuenv.planning.mirrors.sources import SourceContext, pypi_source, torch_so
 _UNASKED = FetchLimits(connect_s=2.0, read_s=4.0, whole_s=8.0)  # a short wait for what was not requested
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReader:
+class SourceReader(Struct, frozen=True):
     """Reads sources for the projects of a plan."""
 
     projects: tuple[NormalizedName, ...]
@@ -28,8 +27,7 @@ class SourceReader:
         return read_listings(sources, self.projects, self.client)
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackListings:
+class FallbackListings(Struct, frozen=True):
     """What is known after other mirrors were read; `silent` are their names if none of them answered."""
 
     chosen: Chosen

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from gpuenv.http import HttpClient, fetch_sizes
@@ -37,8 +38,7 @@ from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class PlanListings:
+class PlanListings(Struct, frozen=True):
     """The listings of a plan, and the configurations that its installer may get, the best first.
 
     `configured` is what pip's and uv's own configuration names. `official` are the listings of the official

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -16,8 +16,7 @@ from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.resolution.candidate import release_of
 
 
-@dataclass(slots=True)
-class Pages:
+class Pages(Struct):
     """The pages of an index, each read when it is first used."""
 
     configuration: IndexConfiguration

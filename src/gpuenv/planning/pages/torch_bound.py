@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv.http import HttpClient

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.tags import Tag
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
@@ -20,8 +21,7 @@ from gpuenv.model.wheel import PLATFORM_TAGS, Platform, TorchBuild, WheelFile
 _PYTHON = "{python}"
 
 
-@dataclass(frozen=True, slots=True)
-class CondaBuild:
+class CondaBuild(Struct, frozen=True):
     """One row of matrices/conda.json: a torch release x variant x platform of a channel.
 
     `pattern` is what its build strings look like, with `{python}` for MAJOR.MINOR; `requires` are specs that

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr

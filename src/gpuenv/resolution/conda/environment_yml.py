@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import tr
@@ -97,8 +98,7 @@ def _channels(listed: list[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in listed if name not in _NO_CHANNELS))
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """Collects what the dependencies ask for."""
 
     platform: Platform

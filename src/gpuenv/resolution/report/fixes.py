@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations, pairwise
 
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.i18n.messages import N_, tr

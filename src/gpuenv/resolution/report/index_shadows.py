@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
@@ -14,8 +15,7 @@ SHADOWED = "index-shadowed"
 FREE_STRATEGIES = ("unsafe-best-match", "unsafe-first-match")
 
 
-@dataclass(frozen=True, slots=True)
-class Shadow:
+class Shadow(Struct, frozen=True):
     """A package that `first` serves, although `second` has it too."""
 
     package: str

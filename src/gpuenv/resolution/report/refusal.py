@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from urllib.parse import urlsplit
 
+from msgspec import to_builtins
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
@@ -45,7 +45,7 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
         code="no-build",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [asdict(item) for item in rejections(rejected)]},
+        data={"rejected": [to_builtins(item) for item in rejections(rejected)]},
     )
 
 
@@ -105,7 +105,7 @@ def _undecided(
         code="index-unread",
         because=because,
         fixes=find_fixes(question, decision),
-        data={"rejected": [asdict(item) for item in rejections(asked_for(decision.rejected))]},
+        data={"rejected": [to_builtins(item) for item in rejections(asked_for(decision.rejected))]},
     )
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpuenv.i18n.messages import tr
 from gpuenv.model.index import Listing
 from gpuenv.resolution.candidate import Candidate, Failure, release_of
 from gpuenv.resolution.rules.phrases import join_pages, list_builds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AvailabilityFailure(Failure):
+class AvailabilityFailure(Failure, frozen=True, kw_only=True):
     """A build without a file: its page (`subject`) is "down", has it "yanked", or has it not ("absent")."""
 
     rule: str = "reach"

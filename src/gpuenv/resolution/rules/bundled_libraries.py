@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.i18n.messages import N_, current_language, tr
@@ -27,8 +27,7 @@ from gpuenv.resolution.target import Target
 UNKNOWN_GENERATION = "generation"
 
 
-@dataclass(frozen=True, slots=True)
-class Libraries:
+class Libraries(Struct, frozen=True):
     """What is known of the libraries that a build brings; `torch` finds what `cudnn` leaves open."""
 
     cuda: CudaVersion
@@ -37,16 +36,14 @@ class Libraries:
     torch: Version
 
 
-@dataclass(frozen=True, slots=True)
-class LeftBehind:
+class LeftBehind(Struct, frozen=True):
     """A library that no longer supports a GPU: its release (its own or its CUDA's), and the row behind it."""
 
     version: str
     floor: LibraryFloor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LibraryFailure(Failure):
+class LibraryFailure(Failure, frozen=True, kw_only=True):
     """A bundled library without support for a GPU; `kind` names it ("cuda": those of an older CUDA)."""
 
     rule: str = "library"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
@@ -20,8 +21,7 @@ from gpuenv.resolution.rules.phrases import range_of_releases
 from gpuenv.resolution.target import Target, TargetGpu
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AvailableCompanions:
+class AvailableCompanions(Struct, frozen=True, eq=False):
     """The files of the companions that indexes list and that fit the systems, by project and release.
 
     `down` are the pages that could not be read, by project.
@@ -39,8 +39,7 @@ class AvailableCompanions:
         return [item for (name, _), files in self.files.items() if name == project for item in files]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompanionFailure(Failure):
+class CompanionFailure(Failure, frozen=True, kw_only=True):
     """A companion, or another project bound to torch (`subject`), without a file for a build."""
 
     rule: str = "companion"
@@ -74,8 +73,7 @@ _SEVERAL = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CompanionMatch:
+class CompanionMatch(Struct, frozen=True, eq=False):
     """The files of one companion that go with a build, whatever the Python; the best first.
 
     One that nobody typed is optional: `lacking` says why there are none.

@@ -10,7 +10,6 @@ has 580.00): there the CUDA that the driver supports counts, as nvidia-smi state
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from gpuenv.i18n.messages import current_language, tr
@@ -64,8 +63,7 @@ def _states(cuda: CudaVersion, machine: Machine, floor: DriverFloor, knowledge: 
     return supported.major >= cuda.major if within else supported >= cuda
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverFailure(Failure):
+class DriverFailure(Failure, frozen=True, kw_only=True):
     """A driver (`subject`) that is too old for a CUDA release, or ("unknown") a release of unknown floor."""
 
     rule: str = "driver"

@@ -8,7 +8,6 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/#application-compatibility
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
@@ -79,8 +78,7 @@ def runs_ptx(architecture: Architecture, capability: ComputeCapability) -> bool:
     return architecture.kind == "compute" and architecture.runs_on(capability)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeFailure(Failure):
+class CodeFailure(Failure, frozen=True, kw_only=True):
     """A build without code for a GPU, with PTX that the driver cannot compile, or of "unknown" code."""
 
     rule: str = "kernels"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -99,8 +99,7 @@ def is_pinned_to_it(row: KnownBad, facts: KnownBadFacts) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownBadFailure(Failure):
+class KnownBadFailure(Failure, frozen=True, kw_only=True):
     """A row (`subject`) that applies; `workaround` is what the user's pins exclude, if any."""
 
     rule: str = _JUDGE

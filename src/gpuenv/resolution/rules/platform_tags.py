@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.tags import Tag
@@ -131,8 +130,7 @@ def parse_glibc(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(".")[:2])) if text else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlatformFailure(Failure):
+class PlatformFailure(Failure, frozen=True, kw_only=True):
     """A build whose files do not run with the machine's libc (`subject`): "glibc" is too old, or another."""
 
     rule: str = "platform"

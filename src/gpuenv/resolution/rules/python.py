@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
@@ -124,8 +123,7 @@ def pythons_of(indexed_files: tuple[IndexedFile, ...]) -> tuple[str, ...]:
     return tuple(".".join(map(str, minor)) for minor in sorted(minors) if minor[0] >= 3)  # noqa: PLR2004
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PythonFailure(Failure):
+class PythonFailure(Failure, frozen=True, kw_only=True):
     """A build that has files, but none for the Pythons in question (`subject`)."""
 
     rule: str = "python"

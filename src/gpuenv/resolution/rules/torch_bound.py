@@ -7,7 +7,9 @@ release, its CUDA and its C++ ABI, and if it has code for every GPU.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.ecosystem import BoundProject, Minor, WheelSet, minor_of
@@ -31,8 +33,7 @@ _PLAIN = re.compile(r"cpu|cu\d{2,3}")
 _MAJOR_ALONE = re.compile(r"cu(1\d)")  # `cu92` is CUDA 9.2, `cu12` is any CUDA 12
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """The torch that a wheel was made for, None where its name does not tell; `cxx11` is the C++ ABI."""
 
     torch: Minor | None
@@ -75,8 +76,7 @@ _CLEAN = re.compile(r"[!-~]+")
 ORIGIN = "matrix ecosystem.json"  # of the pages that the matrix names: all others are the user's
 
 
-@dataclass(frozen=True, slots=True)
-class _Query:
+class _Query(Struct, frozen=True):
     """One project beside one build of torch."""
 
     project: BoundProject

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.bootstrap.lab import Lab, lock_of, read_lab, with_lab
 from gpuenv.cli.commands.create.create import create_from_options, is_resumed

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
@@ -78,8 +79,8 @@ def _apply(
 
 def _outcome(examined: Examination, planned: PlannedRepair, done: Repaired, console: Console) -> int:
     facts: dict[str, Any] = {
-        "changes": [asdict(change) for change in planned.changes],
-        "steps": [asdict(step) for step in planned.steps],
+        "changes": [to_builtins(change) for change in planned.changes],
+        "steps": [to_builtins(step) for step in planned.steps],
         "kept": done.kept,
         "log": str(done.log),
     }

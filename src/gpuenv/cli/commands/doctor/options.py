@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from gpuenv.cli import options as o
 from gpuenv.cli.declaration import option
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorArguments:
+class DoctorArguments(Struct, frozen=True):
     """The options that only `doctor` has, but where from a repair may take packages."""
 
     python: Annotated[

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
 from packaging.requirements import Requirement
 
 from gpuenv.changes.apply import ApplyOptions, Changed, Provision, apply_change, change_steps
@@ -154,9 +155,9 @@ def _data(planned: PlannedChange) -> dict[str, Any]:
     data = {
         "environment": {"name": environment.name, "path": str(environment.path), "python": python},
         "torch": {"before": stack, "after": planned.moved.packages[0].version if planned.moved else stack},
-        "changes": [asdict(change) for change in planned.changes],
+        "changes": [to_builtins(change) for change in planned.changes],
         "requirements": list(planned.requested),
-        "steps": [asdict(step) for step in change_steps(planned)],
+        "steps": [to_builtins(step) for step in change_steps(planned)],
         "why": list(planned.why),
     }
     return dict(without_passwords(data))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuenv.activation import kernel as kernels
 from gpuenv.activation.entering import EnteredEnvironment, find_entry

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from gpuenv.cli import options as o
 from gpuenv.cli.declaration import option
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeArguments:
+class ChangeArguments(Struct, frozen=True):
     """The options of the commands that change an environment."""
 
     torch: Annotated[bool, option("--torch", "Allow torch to change; --yes alone is not enough.")] = False
@@ -24,8 +24,7 @@ class ChangeArguments:
     verify: o.Verify = True
 
 
-@dataclass(frozen=True, slots=True)
-class KernelArguments:
+class KernelArguments(Struct, frozen=True):
     """The options that only `kernel` has, and where from it may take ipykernel."""
 
     remove: Annotated[bool, option("--remove", "Remove the kernel.", variable="GPUENV_KERNEL_REMOVE")] = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.cli.commands.fleet.options import FleetArguments, FleetCreateArguments
 from gpuenv.cli.commands.fleet.progress import watching
@@ -116,8 +118,7 @@ def _options(wanted: RequestArguments, where: FleetArguments, *command: str) -> 
     return options
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(Struct, frozen=True):
     """One command: its engine, and how it reports."""
 
     command: FleetRun

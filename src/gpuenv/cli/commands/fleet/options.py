@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from gpuenv.cli import options as o
 from gpuenv.cli.declaration import option
 
 
-@dataclass(frozen=True, slots=True)
-class FleetArguments:
+class FleetArguments(Struct, frozen=True):
     """The options that select the machines of a fleet command, and its report."""
 
     inventory: Annotated[
@@ -62,8 +62,7 @@ class FleetArguments:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class FleetCreateArguments:
+class FleetCreateArguments(Struct, frozen=True):
     """The options that only `fleet create` has."""
 
     check: Annotated[bool, option("--check", "Dry run: do not change any machine.")] = False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.progress import Display, display
@@ -29,8 +30,7 @@ def watching(console: Console) -> Iterator[FleetWatcher]:
         yield _Watcher(shown)
 
 
-@dataclass(slots=True)
-class _Watcher:
+class _Watcher(Struct):
     """A bar of the machines that are done, the names of those at work, and a line for each that ended."""
 
     shown: Display

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
@@ -92,8 +93,7 @@ def _target_data(target: WheelTarget) -> dict[str, Any]:
     }
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """A bar of wheels, with the one that came last."""
 
     shown: Display

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import to_builtins
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
@@ -62,7 +63,7 @@ def show_page(path: Path, console: Console) -> int:
 def check(console: Console, against: Path | None = None) -> int:
     """Validate the matrices; faults are bad input (exit 2), notes are printed."""
     checked = check_matrix(os.environ, against)
-    data = {"faults": list(map(asdict, checked.faults)), "notes": list(map(asdict, checked.notes))}
+    data = {"faults": list(map(to_builtins, checked.faults)), "notes": list(map(to_builtins, checked.notes))}
     if checked.faults:
         raise UsageError(
             tr("the matrices have {count} errors", count=len(checked.faults)),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_data
@@ -63,7 +64,7 @@ def _print_scope(checked: CheckedMirrors) -> None:
 
 def _data(verdict: MirrorStatus, checked: CheckedMirrors) -> dict[str, Any]:
     at = verdict.measured_at
-    facts = {name: value for name, value in asdict(verdict).items() if name != "measured_at"}
+    facts = {name: value for name, value in to_builtins(verdict).items() if name != "measured_at"}
     when = None if at is None else datetime.fromtimestamp(int(at), timezone.utc).isoformat()
     return {**facts, "measured": when, "remembered": verdict.name in checked.remembered}
 
@@ -71,7 +72,7 @@ def _data(verdict: MirrorStatus, checked: CheckedMirrors) -> dict[str, Any]:
 def _row(verdict: MirrorStatus) -> Mapping[str, Any]:
     pace = verdict.bytes_per_s
     return {
-        **asdict(verdict),
+        **to_builtins(verdict),
         "kind": tr(_KINDS[verdict.kind]) if verdict.kind in _KINDS else verdict.kind,
         "answers": _yes_or_no(verdict.answers),
         "has": _yes_or_no(verdict.has),

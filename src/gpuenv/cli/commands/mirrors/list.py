@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
@@ -35,7 +36,7 @@ def show(console: Console) -> int:
     """Print the mirrors, the retired ones last; under -v, what each is known to get wrong."""
     mirrors = load_mirrors(os.environ)
     if console.as_json:
-        rows = [{**asdict(item), "own": item.name in mirrors.own} for item in mirrors.all]
+        rows = [{**to_builtins(item), "own": item.name in mirrors.own} for item in mirrors.all]
         return console.print_json("mirrors list", {"mirrors": rows})
     print_data(render_table([_row(item, mirrors) for item in mirrors.all], _COLUMNS))
     if console.verbose:

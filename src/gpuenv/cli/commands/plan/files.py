@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuenv.formats.registry import FORMATS, LOCKED_FORMATS
 from gpuenv.images.base_images import SLIM

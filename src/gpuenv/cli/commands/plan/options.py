@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
+
+from msgspec import Struct
 
 from gpuenv.cli import options as o
 from gpuenv.cli.choices import ChannelName, ManagerName, PlatformName
@@ -13,8 +14,7 @@ from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
 
 
-@dataclass(frozen=True, slots=True)
-class RequestArguments:
+class RequestArguments(Struct, frozen=True):
     """The options that say what to plan for, on one machine or many."""
 
     requirements: o.Requirements = None
@@ -28,8 +28,7 @@ class RequestArguments:
     only_binary: o.OnlyBinary = False
 
 
-@dataclass(frozen=True, slots=True)
-class PlanArguments(RequestArguments):
+class PlanArguments(RequestArguments, frozen=True):
     """The options of `plan`, `create`, `dockerfile` and `bootstrap`."""
 
     machines: Annotated[
@@ -86,8 +85,7 @@ class PlanArguments(RequestArguments):
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
-class CreateArguments:
+class CreateArguments(Struct, frozen=True):
     """The options that only `create` has."""
 
     from_lock: Annotated[
@@ -103,8 +101,7 @@ class CreateArguments:
     force: o.Force = False
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptArguments:
+class AdaptArguments(Struct, frozen=True):
     """The options that adapt dependency files."""
 
     adapt: Annotated[
@@ -133,8 +130,7 @@ class AdaptArguments:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapArguments:
+class BootstrapArguments(Struct, frozen=True):
     """The options that only `bootstrap` has."""
 
     name: Annotated[

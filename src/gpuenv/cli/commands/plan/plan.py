@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 from gpuenv.cli.commands.plan.single import plan_once
@@ -25,7 +26,7 @@ _FOR_CONDA = ("environment.yml", "pixi.toml")
 
 def options_of(wanted: RequestArguments, program: tuple[str, ...]) -> PlanOptions:
     """Return the options of a plan, each field of the same name."""
-    typed = ((field.name, getattr(wanted, field.name)) for field in fields(wanted))
+    typed = ((name, getattr(wanted, name)) for name in wanted.__struct_fields__)
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in typed if value is not None
     }
