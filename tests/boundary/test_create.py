@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from installers import a_plan, behave, calls, fake_uv, make_wheel, plan_data
+from msgspec.structs import replace
 from sampling import every
 from waiting import wait_until
 

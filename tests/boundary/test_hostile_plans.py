@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from raw_server import serve_raw
 from running import make_program
 from test_hostile_http import PAGES

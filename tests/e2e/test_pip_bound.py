@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 from index_server import IndexServer, serve_indexes
-from msgspec.structs import replace
 from running import Program
 from tiny_wheels import tiny_torch, tiny_wheel
 

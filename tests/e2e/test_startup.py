@@ -18,6 +18,7 @@ import gpuenv
 NETWORK = {"requests", "urllib3", "charset_normalizer", "http.client", "ssl", "email.message", "msgpack"}
 HEAVY = {"requests", "urllib3", "yaml", "ruamel", "rich", "uv", "tomli", "idna", "certifi"}
 LIGHT = {"typer", "annotated_doc", "shellingham", "packaging", "platformdirs", "filelock"}
+LIGHT |= {"msgspec", "typing_extensions"}
 # what a Python brings along before gpuenv is started: .pth files, coverage of these tests
 _AROUND = {"_distutils_hack", "sitecustomize", "usercustomize", "org", "coverage", "distutils-precedence"}
 

@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import checks
 from checks import OLD, Check, Scene
 from fault import Fault
-from msgspec.structs import replace
 from running import Done
 from world import LIMIT_S, World
 

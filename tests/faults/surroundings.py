@@ -7,6 +7,7 @@ import signal
 import tarfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 from checks import GONE, OLD, Scene
 from fault import FIRST, MADE, OPERATIONS, Allowed, Fault, Operation, finished, scene_of
 from front import FAULTS
-from msgspec.structs import replace
 from strikes import wait_for
 from world import World
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ import variants
 from attacks import Succeeded
 from guarded_index import serve_guarded
 from index_server import IndexServer, serve_indexes
-from msgspec.structs import replace
 from running import Program, make_program
 from strangers import Stranger, serve_stranger
 from tiny_wheels import tiny_torch, tiny_wheel

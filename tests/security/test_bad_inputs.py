@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from bad_inputs import ALL, PLACES, Place, lay
-from msgspec.structs import replace
 from running import Done, make_program
 from sampling import every
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
-from msgspec.structs import replace
 from running import Program, make_program
 from sampling import every
 from test_bad_inputs import LIMITS, faults_of

@@ -15,12 +15,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-from msgspec.structs import replace
 
 HAS_LOOPBACK_NET = sys.platform == "linux"  # elsewhere 127.0.0.1 alone is there
 

@@ -13,13 +13,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 from fork_server import CAN_FORK, ForkServer
-from msgspec.structs import replace
 
 ENVELOPE = {"schema_version", "command", "ok", "data", "warnings", "error"}
 _NOWHERE = "http://127.0.0.1:1"  # nobody listens on port 1
