@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from file_server import Answering, FileReply, FileRequest, FileServer, serve_file
+from msgspec import structs
 
 from gpuenv.downloads.download import download
 from gpuenv.downloads.expected import Expected
@@ -100,7 +101,7 @@ def test_a_file_that_comes_fast_is_asked_for_once(
     client: HttpClient, server: FileServer, part: Path, right: Expected
 ) -> None:
     server.pause_s = 0
-    download(client, server.url, part, right, patience=QUICK, sharing=replace(EAGER, worth_s=3.0))
+    download(client, server.url, part, right, patience=QUICK, sharing=structs.replace(EAGER, worth_s=3.0))
     assert len(server.asked) == 1
 
 
