@@ -19,7 +19,7 @@ from serving import Site, serve
 from gpuenv.http import FetchLimits, HttpClient, HttpPage, HttpProblem, fetch_page
 from gpuenv.http.forms import TEXT
 from gpuenv.http.page_store import KeptPage, PageStore
-from gpuenv.indexes.kept_links import LINKS
+from gpuenv.indexes.index_page import INDEX_PAGE
 from gpuenv.indexes.listings import read_listings
 from gpuenv.indexes.urls import guess_source
 from gpuenv.model.index import Listing
@@ -252,10 +252,10 @@ _FILES = st.fixed_dictionaries(
 def test_what_is_kept_of_a_page_is_what_was_read_of_it(page: tuple[str, str]) -> None:
     kind, text = page
     url = "https://index.example.com/simple/torch/"
-    read = LINKS.read(HttpPage(url, text, kind))
-    packed = LINKS.pack(read)
+    read = INDEX_PAGE.read(HttpPage(url, text, kind))
+    packed = INDEX_PAGE.pack(read)
     assert packed is not None
-    assert LINKS.unpack(packed, url) == read
+    assert INDEX_PAGE.unpack(packed, url) == read
 
 
 @given(st.text(), st.text())

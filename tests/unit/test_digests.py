@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 from published import wheel
 
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
+from gpuenv.resolution.digests import (
+    Contradiction,
+    need_known_digests,
+    warn_of_contradictions,
+    with_known_digests,
+)
 
 LOCAL = "torch-2.7.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl"
 PLAIN = "torch-2.7.1-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -64,6 +69,20 @@ def test_the_official_index_knows_better_than_what_ships() -> None:
     left, contradictions = with_known_digests((official, mirror), {LOCAL: A}, is_official)
     assert digests(left) == [B]
     assert [contradiction.source for contradiction in contradictions] == [mirror.source]
+
+
+@given(st.data())
+def test_where_no_known_digest_is_needed_none_changes_anything(data: st.DataObject) -> None:
+    """For other pages than the official index's own, from which the known digests are."""
+    names = st.sampled_from((LOCAL, PLAIN))
+    pages = tuple(
+        page(*data.draw(st.lists(st.tuples(names, st.sampled_from((None, A, B))), max_size=3)), kind=kind)
+        for kind in ("pytorch", "pypi")
+    )
+    official = data.draw(st.sampled_from(("pytorch", "pypi", "none")))
+    others = tuple(item for item in pages if item.source.kind != official)
+    if not need_known_digests(pages, lambda source: source.kind == official):
+        assert with_known_digests(others, {LOCAL: C, PLAIN: C}, nobody) == (others, ())
 
 
 def test_files_of_one_name_that_may_differ_tell_nothing_of_each_other() -> None:

@@ -11,9 +11,9 @@ from packaging.utils import NormalizedName
 from gpuenv.http import HttpClient, HttpProblem, Pending
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.kept_links import LINKS, IndexPage
+from gpuenv.indexes.index_page import INDEX_PAGE, IndexPage
 from gpuenv.indexes.urls import PAGE_ENDINGS, project_page
-from gpuenv.indexes.wheel_files import is_variant, select_wheels
+from gpuenv.indexes.wheel_files import is_variant
 from gpuenv.indexes.wheelhouse import read_wheelhouse
 from gpuenv.model.index import IndexSource, Listing
 
@@ -86,15 +86,15 @@ def read_names(
 
 
 def _begin(client: HttpClient, address: str, source: IndexSource) -> Pending[IndexPage]:
-    return client.begin(address, _ACCEPT, LINKS, public=source.public)
+    return client.begin(address, _ACCEPT, INDEX_PAGE, public=source.public)
 
 
 def _has_links(page: Pending[IndexPage]) -> bool:
     try:
-        links = page.result().links
+        found = page.result()
     except (HttpProblem, ValueError):
         return False
-    return links.is_index and bool(links.links)
+    return found.is_index and found.lists_files
 
 
 def flat_page(url: str) -> str:
@@ -134,7 +134,7 @@ def _answer(request: _Request) -> _Answer:
     except ValueError as error:
         reason = tr("returned a page that is not an index: {error}", error=reason_of(error))
         return _Answer(_empty(request, reason))
-    if not page.links.is_index:
+    if not page.is_index:
         return _Answer(_empty(request, tr("returned a page that is not an index")), absent=True)
     listings = tuple(_listing(request, project, page) for project in request.projects)
     return _Answer(listings, absent=not any(listing.files or listing.unparsed for listing in listings))
@@ -147,10 +147,11 @@ def _is_whole(request: _Request) -> bool:
 
 
 def _listing(request: _Request, project: NormalizedName, page: IndexPage) -> Listing:
-    wheels = select_wheels(page.links.links, project, page.url)
-    unparsed = (*wheels.unparsed, *(page.links.garbled if project == request.projects[0] else ()))
+    garbled = page.garbled if project == request.projects[0] else ()
+    unparsed = (*page.unparsed_of(project), *garbled)
     read_at = page.url if page.url != request.address else None
-    return Listing(request.source, project, wheels.files, request.address, unparsed=unparsed, read_at=read_at)
+    files = page.files_of(project)
+    return Listing(request.source, project, files, request.address, unparsed=unparsed, read_at=read_at)
 
 
 def _empty(request: _Request, problem: str | None) -> tuple[Listing, ...]:

@@ -63,8 +63,8 @@ def parse_name(filename: str) -> WheelName:
         raise InvalidWheelFilename(tr("`{filename}` is not a valid wheel name", filename=filename))
     # name and tags apart, as a page repeats each of them dozens of times
     head, *tag_parts = filename.removesuffix(".whl").rsplit("-", 3)
-    name, version, variant, is_named = _parse_head(head)
-    return WheelName(name, version, _parse_tags("-".join(tag_parts)), variant, is_named)
+    name, version, variant, is_named = parse_head(head)
+    return WheelName(name, version, parse_tags("-".join(tag_parts)), variant, is_named)
 
 
 def parse_wheel_link(link: Link, page: str) -> WheelFile:
@@ -96,8 +96,8 @@ def _spelt(url: str) -> str:
 
 
 @cache
-def _parse_head(head: str) -> tuple[NormalizedName, Version, Variant | None, bool]:
-    """Return name, version, its local part, and whether that names a variant."""
+def parse_head(head: str) -> tuple[NormalizedName, Version, Variant | None, bool]:
+    """Return the name and version of `torch-2.14.1+cu126`, its local part, whether that names a variant."""
     project, _, release = head.partition("-")
     if _PLAIN_PROJECT.fullmatch(project) and "__" not in project and "-" not in release:
         name, version = _as_project(project), Version(release)
@@ -108,7 +108,8 @@ def _parse_head(head: str) -> tuple[NormalizedName, Version, Variant | None, boo
 
 
 @cache
-def _parse_tags(tags: str) -> frozenset[Tag]:
+def parse_tags(tags: str) -> frozenset[Tag]:
+    """Return the tags of `cp312-cp312-win_amd64`; raise ValueError."""
     return parse_wheel_filename(f"any-1-{tags}.whl")[3]
 
 

@@ -22,6 +22,12 @@ class Contradiction(Struct, frozen=True):
     filename: str
 
 
+def need_known_digests(listings: tuple[Listing, ...], is_official: Callable[[IndexSource], bool]) -> bool:
+    """Whether a page other than the official index's own lists a file with a local version."""
+    others = (listing for listing in listings if listing.files and not is_official(listing.source))
+    return any(file.version.local is not None for listing in others for file in listing.files)
+
+
 def with_known_digests(
     listings: tuple[Listing, ...],
     shipped: Mapping[str, str],

@@ -33,7 +33,12 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.shipped_listing import known_digests, known_files
 from gpuenv.resolution.candidate import Candidate, release_of
 from gpuenv.resolution.collect import builds_worth_asking
-from gpuenv.resolution.digests import Contradiction, warn_of_contradictions, with_known_digests
+from gpuenv.resolution.digests import (
+    Contradiction,
+    need_known_digests,
+    warn_of_contradictions,
+    with_known_digests,
+)
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 
@@ -113,8 +118,8 @@ def list_files(
 def _agreeing(
     listings: tuple[Listing, ...], context: SourceContext
 ) -> tuple[tuple[Listing, ...], tuple[Contradiction, ...]]:
-    """Return what agrees with what is known; what ships is not even read where all pages are official."""
-    if all(context.is_official(listing.source) for listing in listings if listing.files):
+    """Return what agrees with what is known; what ships is not even read where it says nothing of a file."""
+    if not need_known_digests(listings, context.is_official):
         return listings, ()
     return with_known_digests(listings, known_digests(), context.is_official)
 
