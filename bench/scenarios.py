@@ -159,7 +159,7 @@ def _create(stage: Stage, torch: str, name: str, goal: Goal) -> Scenario:
         ),
         Contestant(
             "the uv commands",
-            ("sh", "-e", str(_script(stage))),
+            ("sh", "-e", str(_script(stage, torch))),
             stage.environ(bare),
             stage.folder("bare"),
             prepare=partial(stage.empty, "bare/.venv", *((bare,) if cold else ())),
@@ -169,14 +169,17 @@ def _create(stage: Stage, torch: str, name: str, goal: Goal) -> Scenario:
     )
 
 
-def _script(stage: Stage) -> Path:
-    """Save the commands that `gpuenv plan --format uv` prints, once."""
-    path = stage.root / "commands.sh"
+def _script(stage: Stage, torch: str) -> Path:
+    """Save the commands that `gpuenv plan --format uv` prints, with the hash of that wheel of torch, once."""
+    path, shelf = stage.root / f"commands-{torch}.sh", stage.replica.shelf
     if not path.exists():
-        subprocess.run(
-            (*GPUENV, "plan", "--format", "uv", "--output", str(path)),
-            env=stage.environ("script"), cwd=stage.folder("work"), check=True, capture_output=True,
-        )  # fmt: skip
+        shelf.torch = torch
+        create = (*GPUENV, "create", ENVIRONMENT, "--yes", "--no-verify")  # its wheel is made, and so known
+        for argv in (create, (*GPUENV, "plan", "--format", "uv", "--output", str(path))):
+            subprocess.run(
+                argv, env=stage.environ(f"script-{torch}"), cwd=stage.folder("work"), check=True,
+                capture_output=True,
+            )  # fmt: skip
     return path
 
 

@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from urllib.parse import quote
 
@@ -52,11 +52,16 @@ class File:
 
 
 class Shelf:
-    """All pages and files by path; `torch`: whether its wheels are tiny, heavy (`weight_mb`) or scattered."""
+    """All pages and files by path; `torch`: whether its wheels are tiny, heavy (`weight_mb`) or scattered.
+
+    Pages give every file's sha256, as the real ones do. Heavy and scattered wheels take too long to make for
+    that: they have theirs once they were asked for, which is before anything is measured.
+    """
 
     def __init__(self, weight_mb: int = 0) -> None:
         self.weight_mb = weight_mb
         self.torch = "tiny"
+        self._sent: dict[tuple[str, str], str] = {}
         self._pages: dict[str, list[File]] = defaultdict(list)
         self._files: dict[str, File] = {}
         for page, file in (*_stack_files(), *_dependencies(), *_bulk()):
@@ -66,7 +71,10 @@ class Shelf:
     def page(self, path: str, *, as_json: bool) -> bytes | None:
         """Return the page of a project, None where there is none."""
         files = self._pages.get(path)
-        return _render(path, tuple(files), as_json) if files else None
+        if not files:
+            return None
+        sent = tuple((name, digest) for (torch, name), digest in self._sent.items() if torch == self.torch)
+        return _render(path, tuple(files), as_json, None if self.torch == "tiny" else sent)
 
     def file(self, path: str) -> bytes | None:
         """Return a wheel, or the METADATA beside it (PEP 658)."""
@@ -80,7 +88,12 @@ class Shelf:
     def _content(self, file: File) -> bytes:
         if not file.filename.startswith("torch-") or self.torch == "tiny":
             return _wheel(file)
-        return _wheel(file, self.weight_mb) if self.torch == "heavy" else _wheel(file, members=_SCATTERED)
+        heavy = self.torch == "heavy"
+        body = _wheel(file, self.weight_mb) if heavy else _wheel(file, members=_SCATTERED)
+        key = (self.torch, file.filename)
+        if key not in self._sent:
+            self._sent[key] = hashlib.sha256(body).hexdigest()
+        return body
 
 
 @cache
@@ -88,35 +101,45 @@ def _wheel(file: File, weight_mb: int = 0, members: int = 0) -> bytes:
     return make_wheel(file.filename, file.metadata, weight_mb, members)
 
 
-@cache
-def _render(path: str, files: tuple[File, ...], as_json: bool) -> bytes:
-    return (_render_json if as_json else _render_html)(path.split("/")[-2], files).encode()
+@lru_cache(maxsize=4096)
+def _render(
+    path: str, files: tuple[File, ...], as_json: bool, sent: tuple[tuple[str, str], ...] | None
+) -> bytes:
+    """Render a page; `sent` are the digests of torch's wheels that are not tiny, as far as they are known."""
+    known = None if sent is None else dict(sent)
+    digests = {file: digest for file in files if (digest := _digest_of(file, known))}
+    return (_render_json if as_json else _render_html)(path.split("/")[-2], files, digests).encode()
 
 
-def _render_html(project: str, files: Iterable[File]) -> str:
+def _digest_of(file: File, sent: dict[str, str] | None) -> str | None:
+    if sent is None or not file.filename.startswith("torch-"):
+        return _sha256(file)
+    return sent.get(file.filename)
+
+
+def _render_html(project: str, files: Iterable[File], digests: dict[File, str]) -> str:
     links = "".join(
-        f'    <a href="{file.path}{_fragment(file)}" data-dist-info-metadata="true" '
+        f'    <a href="{file.path}{_fragment(digests.get(file))}" data-dist-info-metadata="true" '
         f'data-core-metadata="true"{_requires(file)}>{escape(file.filename)}</a><br/>\n'
         for file in files
     )
     return f"<!DOCTYPE html>\n<html>\n  <body>\n    <h1>Links for {project}</h1>\n{links}  </body>\n</html>\n"
 
 
-def _fragment(file: File) -> str:
-    # the wheels of torch are one of three, which would change their hash
-    return "" if file.filename.startswith("torch-") else f"#sha256={_sha256(file)}"
+def _fragment(digest: str | None) -> str:
+    return f"#sha256={digest}" if digest else ""
 
 
 def _requires(file: File) -> str:
     return f' data-requires-python="{escape(file.requires_python)}"' if file.requires_python else ""
 
 
-def _render_json(project: str, files: Iterable[File]) -> str:
+def _render_json(project: str, files: Iterable[File], digests: dict[File, str]) -> str:
     rows = [
         {
             "filename": file.filename,
             "url": file.path,
-            "hashes": {} if file.filename.startswith("torch-") else {"sha256": _sha256(file)},
+            "hashes": {"sha256": digests[file]} if file in digests else {},
             "requires-python": file.requires_python,
             "size": len(_wheel(file)),
             "yanked": False,
@@ -127,6 +150,7 @@ def _render_json(project: str, files: Iterable[File]) -> str:
     return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "files": rows})
 
 
+@cache
 def _sha256(file: File) -> str:
     return hashlib.sha256(_wheel(file)).hexdigest()
 
