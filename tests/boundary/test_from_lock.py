@@ -85,7 +85,7 @@ def test_a_lock_that_fits_is_installed_file_by_file(planned: Callable[..., Plan]
         "numpy @ https://files.example.com/numpy-2.1.0-py3-none-any.whl --hash=sha256:"
     )
     install = made.steps[-1].argv
-    assert ("--no-deps", "--require-hashes", "-r", made.hashed) == install[5:9]
+    assert ("--no-deps", "--verify-hashes", "-r", made.hashed) == install[5:9]
     assert (made.python, made.manager, made.requirements, made.constraints) == ("3.12", "uv", (), ())
 
 

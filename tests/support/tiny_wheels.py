@@ -44,7 +44,12 @@ def tiny_wheel(
 
 
 def tiny_torch(
-    directory: Path, version: str, *, cuda: str | None = None, architectures: tuple[str, ...] = ()
+    directory: Path,
+    version: str,
+    *,
+    cuda: str | None = None,
+    architectures: tuple[str, ...] = (),
+    requires: tuple[str, ...] = (),
 ) -> Path:
     """Write a torch for this Python and machine; FAKE_TORCH tells it how to behave when it runs."""
     files = _modules(_FAKES / "fake_torch")
@@ -55,7 +60,7 @@ def tiny_torch(
         .replace('"architectures": []', f'"architectures": {list(architectures)!r}')
     )
     files["torch/version.py"] = f"__version__ = {version!r}\ncuda = {cuda!r}\n"
-    return tiny_wheel(directory, "torch", version, tag=TAG, files=files)
+    return tiny_wheel(directory, "torch", version, tag=TAG, files=files, requires=requires)
 
 
 def tiny_torchvision(directory: Path, version: str) -> Path:

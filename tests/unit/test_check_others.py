@@ -52,3 +52,13 @@ def test_pip_is_held_to_what_it_was_given_by_hash(tmp_path: Path) -> None:
     held = HeldFiles("/cache/lock.txt", complete=True)
     with pytest.raises(InstallFailed, match="labtool"):
         check_installed(whole(manager="pip", held=held), path, tmp_path)
+
+
+def test_uv_is_held_to_what_was_resolved_when_the_sizes_were_shown(tmp_path: Path) -> None:
+    """The plan itself names the torch stack alone."""
+    held = HeldFiles("/cache/lock.txt", complete=True, packages=(package("labtool", "1.0", None),))
+    stack = (package("torch", "2.14.1+cu126"),)
+    made = plan(packages=stack, pins=("torch==2.14.1+cu126",), requirements=(), held=held)
+    check_installed(made, environment(tmp_path / "as-planned", labtool="1.0"), tmp_path)
+    with pytest.raises(InstallFailed, match=r"labtool is 1\.1, not 1\.0"):
+        check_installed(made, environment(tmp_path / "newer", labtool="1.1"), tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuenv.installers import (
     CONDA_MANAGERS,
@@ -18,7 +19,7 @@ from gpuenv.installers import (
 from gpuenv.model.access import Access
 from gpuenv.model.conda import CondaWanted
 from gpuenv.model.errors import UsageError
-from gpuenv.model.plan import Sources
+from gpuenv.model.plan import HeldFiles, Sources
 
 PAGE = "https://wheels.example.com/whl/cu126/torch/"
 INDEX = "https://index.example.com/simple"
@@ -53,6 +54,16 @@ def test_uv_makes_the_environment_and_installs_into_it() -> None:
             "--default-index", INDEX, "--find-links", PAGE,
         ),
     ]  # fmt: skip
+
+
+def test_uv_installs_by_hash_what_was_resolved() -> None:
+    request = replace(wanted(), held=HeldFiles("/cache/lock.txt", complete=True))
+    assert uv.steps(request)[-1].argv == (
+        "uv", "pip", "install", "--python", "/envs/paper", "--no-deps", "--verify-hashes",
+        "-r", "/cache/lock.txt", "--default-index", INDEX, "--find-links", PAGE,
+    )  # fmt: skip
+    not_written = replace(request, held=HeldFiles(None, complete=True))
+    assert uv.steps(not_written) == uv.steps(wanted())
 
 
 def test_pip_uses_the_environments_own_interpreter() -> None:

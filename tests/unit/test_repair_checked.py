@@ -26,5 +26,6 @@ def test_checked_files_go_in_first_and_are_not_installed_anew_from_an_index(
     )
     wanted = Repair((("torch",),), "auto", reinstall=("torch",), remove=())
     first, *rest = repair_steps(wanted, plan(manager=manager, checked=stack), examined)
-    assert {"--no-index", "--require-hashes", "/cache/torch.txt"} <= set(first.argv)
+    strictly = {"uv": "--verify-hashes", "pip": "--require-hashes"}[manager]
+    assert {"--no-index", strictly, "/cache/torch.txt"} <= set(first.argv)
     assert not any("--reinstall-package" in step.argv or "--force-reinstall" in step.argv for step in rest)

@@ -38,11 +38,12 @@ def _check_others(plan: Plan, environment: Path, installed: dict[str, str], log:
     pip alone resolves by its own rules, unless it got hashes.
     """
     is_bound = plan.manager != "pip" or plan.held is not None or plan.hashed is not None
-    if plan.conda is not None or not (plan.is_whole and is_bound):
+    held = plan.held.packages if plan.held else ()
+    if plan.conda is not None or not ((plan.is_whole or held) and is_bound):
         return
     direct = _direct_names(environment)
     requested = {_name_of(text) for text in plan.requirements if "@" not in text}
-    for item in plan.packages[len(plan.pins) :]:
+    for item in held or plan.packages[len(plan.pins) :]:
         name = canonicalize_name(item.name)
         problem = _difference(item, installed.get(name))
         if problem is None and name in direct & requested:

@@ -131,6 +131,13 @@ class WheelStore:
                 _drop(folder)
 
 
+def kept_wheel(cache: Path, digest: str | None, filename: str) -> Path | None:
+    """Return where the store of a cache has a file, by its name: its bytes are not read."""
+    known = plain_digest(digest)
+    path = cache / "wheels" / known / filename if known and is_plain(filename) else None
+    return path if path and path.is_file() else None
+
+
 def key_of(digest: str | None, url: str) -> str:
     """Return what stands for a file in the names of its part and its lock."""
     return digest or f"url-{sha256(url.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -14,6 +14,7 @@ from gpuenv.installers.protocol import (
     held_arguments,
     installed_offers,
     why_checked,
+    why_held,
     without,
 )
 from gpuenv.installers.reaching import pip_reaching
@@ -52,8 +53,7 @@ def steps(wanted: InstallRequest) -> tuple[Step, ...]:
         result.append(checked_step(wanted.checked, wanted.target_python))
     held = wanted.held
     if held and held.listed is not None:
-        why = tr("install the rest by hash, each from the first index that lists it")
-        result.append(Step((*install, *held_arguments(held.listed), *options), why))
+        result.append(Step((*install, *held_arguments(held.listed), *options), why_held()))
     if not (held and held.complete):
         bounds = ("--constraint", held.bounds) if held and held.bounds else ()
         result.append(Step((*install, *wanted.packages, *bounds, *options), wanted.why))

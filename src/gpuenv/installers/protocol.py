@@ -69,20 +69,25 @@ class InstallRequest(Struct, frozen=True):
         return environment_python(self.target, self.system)
 
 
-def checked_arguments(checked: CheckedStack) -> tuple[str, ...]:
+def checked_arguments(checked: CheckedStack, strictly: str = "--require-hashes") -> tuple[str, ...]:
     """Return the arguments to install only checked files, by hash, as their paths would be recorded."""
     folders = (word for folder in checked.folders for word in ("--find-links", folder))
-    return ("--no-deps", "--no-index", "--require-hashes", "-r", checked.listed, *folders)
+    return ("--no-deps", "--no-index", strictly, "-r", checked.listed, *folders)
 
 
-def held_arguments(listed: str) -> tuple[str, ...]:
+def held_arguments(listed: str, strictly: str = "--require-hashes") -> tuple[str, ...]:
     """Return the arguments by which pip and uv install files by their hashes, from any index."""
-    return ("--no-deps", "--require-hashes", "-r", listed)
+    return ("--no-deps", strictly, "-r", listed)
 
 
 def why_checked() -> str:
     """Say why the torch stack is installed by itself."""
     return tr("install torch and its companions from the files that were checked")
+
+
+def why_held() -> str:
+    """Say why the rest is installed by hash."""
+    return tr("install the rest by hash, each from the first index that lists it")
 
 
 class Manager(Protocol):

@@ -16,9 +16,11 @@ from gpuenv.installers.protocol import (
     MISLEADING,
     InstallRequest,
     checked_arguments,
+    held_arguments,
     installed_offers,
     sort_offers,
     why_checked,
+    why_held,
     without,
 )
 from gpuenv.installers.reaching import uv_reaching
@@ -35,7 +37,11 @@ NAME = "uv"
 REFUSING_DOWNLOADS = ("UV_PYTHON_DOWNLOADS", "UV_OFFLINE")
 _LIST_LIMIT_S = 20.0
 # `--torch-backend` sends torch to download.pytorch.org whatever the index options say (facts: B1 to B3).
-_MISLEADING = (*MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR")
+_MISLEADING = (
+    *MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR", "UV_NO_VERIFY_HASHES",
+)  # fmt: skip
+# Of files that have a hash each, as strict as `--require-hashes`, which fails where the user has constraints.
+_STRICTLY = "--verify-hashes"
 _TIMEOUT_S = "120"  # uv's own 30 s is short for files of gigabytes on a slow mirror
 
 
@@ -56,14 +62,18 @@ def install_steps(wanted: InstallRequest, environment: str) -> tuple[Step, ...]:
 def checked_step(checked: CheckedStack, environment: str, *, anew: bool = False) -> Step:
     """Return the command that installs the checked files; `anew`: also over installed ones."""
     head = ("uv", "pip", "install", "--python", environment, *(("--reinstall",) if anew else ()))
-    return Step((*head, *checked_arguments(checked)), why_checked())
+    return Step((*head, *checked_arguments(checked, _STRICTLY)), why_checked())
 
 
 def install_step(wanted: InstallRequest, environment: str) -> Step:
     """Return the command that installs into an environment; a lock's hashes allow any index."""
-    any_index = ("--index-strategy", "unsafe-best-match") if wanted.hashed else ()
-    sources = (*source_options(wanted.sources), *any_index)
-    return Step(("uv", "pip", "install", "--python", environment, *wanted.packages, *sources), wanted.why)
+    install, sources, held = ("uv", "pip", "install", "--python", environment), wanted.sources, wanted.held
+    if wanted.hashed is not None:
+        options = (*source_options(sources), "--index-strategy", "unsafe-best-match")
+        return Step((*install, *held_arguments(wanted.hashed, _STRICTLY), *options), wanted.why)
+    if held and held.complete and held.listed is not None:
+        return Step((*install, *held_arguments(held.listed, _STRICTLY), *source_options(sources)), why_held())
+    return Step((*install, *wanted.packages, *source_options(sources)), wanted.why)
 
 
 def source_options(sources: Sources) -> tuple[str, ...]:

@@ -62,12 +62,14 @@ def cached_wheels(filenames: Iterable[str], environ: Mapping[str, str]) -> froze
     """Return which of the wheels are in uv's cache, whose layout is that of uv up to 0.13.
 
     wheels-v5/pypi/filelock/3.20.0-py3-none-any.http, wheels-v5/index/3c2f.../torch/2.9.1+cu126-cp312-....http
+    wheels-v5/index/c1ea.../torch/2.9.1+cu126-cp312-....rev    where the wheel was a file on this disk
     """
     found = cache_directory(environ)
     folders = [] if found is None else [*found.glob("wheels-v*/pypi"), *found.glob("wheels-v*/index/*")]
 
     def is_cached(filename: str) -> bool:
         name, _, rest = filename.removesuffix(".whl").partition("-")
-        return any((folder / canonicalize_name(name) / f"{rest}.http").is_file() for folder in folders)
+        pointers = (f"{canonicalize_name(name)}/{rest}.{ending}" for ending in ("http", "rev"))
+        return any((folder / pointer).is_file() for pointer in pointers for folder in folders)
 
     return frozenset(filter(is_cached, filenames))

@@ -31,7 +31,10 @@ _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0
 
 
 class ResolvedFile(Struct, frozen=True):
-    """One file that a resolver chose; `size` is in bytes if known, an `sdist` is built on installation."""
+    """One file that a resolver chose; `size` is in bytes if known, an `sdist` is built on installation.
+
+    `direct`: it is required by its address, and on no index.
+    """
 
     name: str
     version: str
@@ -41,6 +44,7 @@ class ResolvedFile(Struct, frozen=True):
     size: int | None
     index: str | None
     sdist: bool = False
+    direct: bool = False
 
 
 class Resolved(Struct, frozen=True):
@@ -213,6 +217,7 @@ def _parse_package(package: Any) -> ResolvedFile:
         size=size if isinstance(size, int) and not isinstance(size, bool) else None,
         index=_text(package.get("index")),
         sdist=chosen is package.get("sdist"),
+        direct=chosen is package.get("archive"),
     )
 
 

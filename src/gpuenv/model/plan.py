@@ -86,14 +86,16 @@ class CheckedStack(Struct, frozen=True):
 
 
 class HeldFiles(Struct, frozen=True):
-    """What pip is bound to: `listed` is a requirements file with a hash of each file, None without hashes.
+    """What the installer is bound to: `listed`, a requirements file with a hash of each; None without hashes.
 
     `complete`: nothing else is to be installed. `bounds`: a constraints file, the versions of all of it.
+    `packages`: what was resolved for uv beside the torch stack, which becomes `listed` once that was fetched.
     """
 
     listed: str | None
     complete: bool
     bounds: str | None = None
+    packages: tuple[PlannedPackage, ...] = ()
 
 
 class Step(Struct, frozen=True):

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.environments.fetch_wheel import Fetched, FetchProgress, Missed, NotFetchedError, fetch_file
 from gpuenv.environments.os_errors import convert_os_error
-from gpuenv.environments.wheel_cache import WheelStore, is_plain, plain_digest
+from gpuenv.environments.wheel_cache import WheelStore, is_plain, kept_wheel, plain_digest
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.allowance import MOST
 from gpuenv.http.pool import in_turns
@@ -24,6 +24,7 @@ from gpuenv.http.timeouts import Watch
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.urls import is_remote
+from gpuenv.installers import uv
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import (
     CheckedFile,
@@ -35,6 +36,7 @@ from gpuenv.model.plan import (
     StackFile,
 )
 from gpuenv.planning.hashes import keep_hashes
+from gpuenv.planning.machines import is_here
 from gpuenv.planning.mirrors.sources import is_mirror, label_of
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.steps import with_steps
@@ -108,18 +110,19 @@ def fetch_stack(
         )
     wanted = tuple(_wanted(plan, offline=options.offline))
     if not wanted:
-        return Provided(plan, plan)
+        return Provided(plan, _held(plan, options, environ, target))
     store = WheelStore(writable_cache(environ))
     store.check_space(tuple((plain_digest(file.places[0].sha256), _size(file, plan)) for file in wanted))
-    sizes = tuple(_size(file, plan) for file in wanted if is_remote(file.places[0].url))
-    if sizes:  # local files are only checked
+    sizes = tuple(_size(file, plan) for file in wanted if not _is_there(file, store))
+    if sizes:  # the others are only checked
         watcher.begin(len(sizes), sum(sizes) if all(sizes) else None)
     try:
         fetched = _fetch_all(store, plan, wanted, options, mirrors, environ, watcher)
     except OSError as error:
         raise convert_os_error(store.root, error) from error
     store.prune()
-    return Provided(_with_sources(plan, fetched, mirrors), _local(plan, fetched, environ, target))
+    local = _local(plan, fetched, environ, target)
+    return Provided(_with_sources(plan, fetched, mirrors), _held(local, options, environ, target))
 
 
 def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
@@ -131,6 +134,12 @@ def _wanted(plan: Plan, *, offline: bool) -> Iterator[StackFile]:
         places = tuple(location for location in file.places if not (offline and is_remote(location.url)))
         if places and is_plain(file.filename) and canonicalize_name(file.name) not in named:
             yield replace(file, places=places)
+
+
+def _is_there(file: StackFile, store: WheelStore) -> bool:
+    place = file.places[0]
+    kept = kept_wheel(store.root.parent, place.sha256, file.filename)
+    return not is_remote(place.url) or kept is not None
 
 
 def _size(file: StackFile, plan: Plan) -> int:
@@ -253,6 +262,21 @@ def _local(plan: Plan, fetched: tuple[Fetched, ...], environ: Mapping[str, str],
     folders = checked.folders if checked else ()
     sources = replace(plan.sources, find_links=tuple(dict.fromkeys((*folders, *links))))
     return with_steps(replace(plan, sources=sources, checked=checked), target)
+
+
+def _held(plan: Plan, options: PlanOptions, environ: Mapping[str, str], target: str) -> Plan:
+    """Return the plan that installs what was resolved, by hash, where all of the stack is checked."""
+    held = plan.held
+    if held is None or plan.manager != uv.NAME:
+        return plan
+    checked = plan.checked.names if plan.checked else frozenset[str]()
+    pinned = {package.name for package in plan.packages[: len(plan.pins)]}
+    is_this_machine = is_here(options, plan.machines) and options.glibc is None
+    if not (is_this_machine and pinned <= checked):
+        return replace(plan, held=None)
+    lines = (f"{file.name}==={file.version} --hash=sha256:{file.sha256}\n" for file in held.packages)
+    listed = str(keep_hashes("".join(lines), environ))
+    return with_steps(replace(plan, held=replace(held, listed=listed)), target)
 
 
 def _checked(fetched: tuple[Fetched, ...], environ: Mapping[str, str]) -> CheckedStack | None:

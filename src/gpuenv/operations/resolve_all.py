@@ -1,7 +1,4 @@
-"""All files of a plan before confirmation: what the installer would resolve, resolved now.
-
-The installer's own resolution finds in uv's cache what this one read.
-"""
+"""All files of a plan before confirmation: what an installer would resolve, resolved once, and uv held to."""
 
 from __future__ import annotations
 
@@ -12,11 +9,15 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gpuenv.environments.os_errors import ways_out
+from gpuenv.environments.wheel_cache import kept_wheel
 from gpuenv.files.disk_space import check_download, check_minimum, existing_part, free_bytes
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors
+from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import WHEEL_MANAGERS, uv
+from gpuenv.installers import uv_compile as resolver
 from gpuenv.installers.uv_cache import cache_directory, cached_wheels
+from gpuenv.installers.uv_compile import CompileInput, Resolved
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
@@ -26,9 +27,10 @@ from gpuenv.planning.machines import is_here
 from gpuenv.planning.mirrors.sources import is_mirror
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.direct_urls import with_direct_urls
-from gpuenv.planning.resolve_others import packages_of
+from gpuenv.planning.resolve_others import held_files, packages_of
 from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.planning.warnings import with_shadow_warnings
+from gpuenv.process.surroundings import cache_root
 from gpuenv.resolution.download_size import estimate
 from gpuenv.resolution.target import choose_target
 
@@ -39,27 +41,46 @@ def with_all_files(
     """Return the plan with how much all its files are; by the matrix where they can't be known beforehand."""
     if plan.conda is not None or plan.manager not in WHEEL_MANAGERS or not is_here(options, plan.machines):
         return plan
-    whole = plan if plan.is_whole else _resolved(plan, options, mirrors, environ)
+    kept = _kept_stack(plan, environ)
+    whole = plan if plan.is_whole else _resolved(plan, options, mirrors, environ, kept)
     local = from_wheelhouses(whole) if whole and plan.hashed is None else None
     if local is not None and local is not whole:
         plan = with_steps(replace(plan, sources=local.sources), str(target))
     planned = whole or plan
-    names = tuple(package.filename for package in planned.packages if package.filename)
-    cached = cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset()
+    fetched_here = {file.filename for file in plan.stack}
+    names = {package.filename for package in planned.packages if package.filename} - fetched_here
+    cached = kept.keys() | (cached_wheels(names, environ) if plan.manager == uv.NAME else frozenset())
     known = load_dependencies(environ)
-    download = estimate(planned, known, whole=whole is not None, free=free_bytes(target), cached=cached)
-    return replace(plan, download=download, warnings=planned.warnings)
+    free = free_bytes(target)
+    download = estimate(planned, known, whole=whole is not None, free=free, cached=frozenset(cached))
+    return replace(plan, download=download, warnings=planned.warnings, held=planned.held)
 
 
-def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mapping[str, str]) -> Plan | None:
+def _kept_stack(plan: Plan, environ: Mapping[str, str]) -> dict[str, Path]:
+    """Map the files of the stack that gpuenv has in its cache, and uv unpacked in its own, to their paths."""
+    if plan.manager != uv.NAME:
+        return {}
+    places = ((file.filename, file.places[0]) for file in plan.stack if file.places)
+    found = ((name, kept_wheel(cache_root(environ), place.sha256, name)) for name, place in places)
+    stored = {name: path for name, path in found if path}
+    unpacked = cached_wheels(stored, environ) if stored else frozenset()
+    return {name: path for name, path in stored.items() if name in unpacked}
+
+
+def _resolved(
+    plan: Plan,
+    options: PlanOptions,
+    mirrors: Mirrors,
+    environ: Mapping[str, str],
+    kept: Mapping[str, Path],
+) -> Plan | None:
     """Return the plan with all files; None where gpuenv fetches the stack, or resolving fails."""
     if any(is_mirror(file.places[0].index, options, mirrors) for file in plan.stack if file.places):
         return None  # some mirrors serve whole files only: uv would download a wheel to read its METADATA
     try:
         target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
-        outcome = compile_requirements(
-            resolver_question(with_direct_urls(plan, mirrors), target, options), environ
-        )
+        question = resolver_question(with_direct_urls(plan, mirrors), target, options)
+        outcome = _compile(question, plan, kept, environ)
     except GpuenvError:
         return None  # the installer will report it, with all attempts
     if isinstance(outcome, Unresolvable):
@@ -67,7 +88,23 @@ def _resolved(plan: Plan, options: PlanOptions, mirrors: Mirrors, environ: Mappi
     stack = {package.name for package in plan.packages}
     others = (package for package in packages_of(outcome) if package.name not in stack)
     whole = replace(plan, packages=(*plan.packages, *others))
-    return with_shadow_warnings(whole, environ, offline=options.offline)
+    held = held_files(outcome, plan)
+    return with_shadow_warnings(replace(whole, held=held), environ, offline=options.offline)
+
+
+def _compile(
+    question: CompileInput, plan: Plan, kept: Mapping[str, Path], environ: Mapping[str, str]
+) -> Resolved | Unresolvable:
+    """Resolve; of the files that are kept no page is read, which would take longer than all the rest."""
+    links = question.sources.find_links
+    if not kept or not all(map(is_remote, links)):
+        return compile_requirements(question, environ)
+    needed = {place.page for file in plan.stack if file.filename not in kept for place in file.places[:1]}
+    pages = {place.page for file in plan.stack for place in file.places[:1]} - needed
+    folders = (str(path.parent) for path in kept.values())
+    links = (*folders, *(link for link in links if link not in pages))
+    question = replace(question, sources=replace(question.sources, find_links=links))
+    return resolver.compile_requirements(question, environ)
 
 
 def check_least_room(manager: str, environ: Mapping[str, str], target: Path) -> None:

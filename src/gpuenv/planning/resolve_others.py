@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
-from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Rejection
+from gpuenv.model.plan import HeldFiles, Plan, PlannedPackage, PlanWarning, Rejection
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.direct_urls import warn_of_building, warn_of_unresolved
 from gpuenv.resolution.rules.platform_tags import fits_name
@@ -75,7 +76,18 @@ def _with_warnings(plan: Plan, outcome: Resolved, warned: tuple[ResolvedFile, ..
     # sources by address that a wheel needs, of which uv could read what they need without running them
     led_to = (f"{file.name} @ {file.url}" for file in outcome.files if _is_sources(file))
     more = (*warn_of_unresolved((*outcome.left_out, *led_to)), *warn_of_building(built))
-    return replace(plan, warnings=(*plan.warnings, *more))
+    return replace(plan, warnings=(*plan.warnings, *more), held=held_files(outcome, plan))
+
+
+def held_files(outcome: Resolved, plan: Plan) -> HeldFiles | None:
+    """Return what uv is to install beside the stack: the files resolved, if an index has each by its hash."""
+    if plan.manager != "uv" or plan.conda is not None or outcome.left_out:
+        return None
+    pinned = {canonicalize_name(package.name) for package in plan.packages[: len(plan.pins)]}
+    others = tuple(file for file in outcome.files if canonicalize_name(file.name) not in pinned)
+    if not others or any(file.direct or not (file.version and file.sha256) for file in others):
+        return None
+    return HeldFiles(None, complete=True, packages=tuple(map(planned_file, others)))
 
 
 def _is_sources(file: ResolvedFile) -> bool:
