@@ -13,7 +13,7 @@ from gpuenv import matrices
 from gpuenv.i18n.messages import current_language, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import PlanWarning
-from gpuenv.signatures.catalogue import Language, Signature, parse_signature
+from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
 from gpuenv.signatures.match import Examined, SignatureMatch, examine
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
@@ -60,14 +60,27 @@ def _examine(text: str) -> Examined:
 
 
 @cache
-def load_signatures(language: Language = "en") -> tuple[Signature, ...]:
-    """Read the signatures in one language; raise UsageError where they can't be read."""
+def load_signatures(language: Language = "en") -> Signatures:
+    """Read the signatures in one language, each parsed when it is looked at.
+
+    Raises UsageError where they can't be read, and so does what is looked at of them.
+    """
+
+    def parse(row: Mapping[str, Any]) -> Signature:
+        try:
+            return parse_signature(row, language)
+        except ValueError as error:
+            raise _unreadable() from error
+
     try:
-        return tuple(parse_signature(row, language) for row in matrices.load("signatures"))
+        return Signatures(matrices.load("signatures"), parse)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            tr("the matrix `{table}` cannot be read", table="signatures"), code="matrix-unreadable"
-        ) from error
+        raise _unreadable() from error
+
+
+def _unreadable() -> UsageError:
+    message = tr("the matrix `{table}` cannot be read", table="signatures")
+    return UsageError(message, code="matrix-unreadable")
 
 
 def _repairs(

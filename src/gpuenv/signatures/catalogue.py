@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 from msgspec import Struct
 
@@ -20,10 +20,12 @@ REPLANS = get_args(Replan)
 
 
 class Way(Struct, frozen=True):
-    """Words (UTF-8) that a text must have, whole ones and parts of others; `words` are all of them."""
+    """Words that a text must have: whole ones, between blanks, and parts of others (`[" module ", "torch"]`).
 
-    whole: frozenset[bytes]
-    parts: tuple[bytes, ...]
+    `words` are all of them, without blanks.
+    """
+
+    needs: tuple[str, ...]
     words: tuple[str, ...]
 
 
@@ -64,6 +66,46 @@ class Signature(Struct, frozen=True):
     source: str
 
 
+class Signatures(Sequence[Signature]):
+    """All signatures, of which only those are parsed that a text may have.
+
+    `parse` makes one of a row, and raises what is to be raised for a row that is none.
+    """
+
+    def __init__(
+        self, rows: Sequence[Mapping[str, Any]], parse: Callable[[Mapping[str, Any]], Signature]
+    ) -> None:
+        self._rows, self._parse = rows, parse
+        self._parsed: dict[int, Signature] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Signature: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Signature]: ...
+    def __getitem__(self, index: int | slice) -> Signature | Sequence[Signature]:
+        if isinstance(index, slice):
+            return Signatures(self._rows[index], self._parse)
+        if index not in self._parsed:
+            self._parsed[index] = self._parse(self._rows[index])
+        return self._parsed[index]
+
+    def positions(self, has_all: Callable[[Iterable[str]], bool], among: Iterable[int]) -> list[int]:
+        """Return the positions, of some, of the signatures for which there are the words."""
+        rows = self._rows
+        return [
+            position
+            for position in among
+            if any(has_all(way) for entry in rows[position]["patterns"] for way in entry["needs"])
+        ]
+
+    def named(self, ids: Container[str | None]) -> list[Signature]:
+        """Return the signatures of some ids, in their order."""
+        return [self[position] for position, row in enumerate(self._rows) if row["id"] in ids]
+
+
 @cache
 def compile_regex(regex: str) -> re.Pattern[str]:
     """Compile a regular expression once; upper and lower case are one."""
@@ -101,12 +143,9 @@ def _pattern(entry: Mapping[str, Any]) -> Pattern:
     return Pattern(str(entry["regex"]), tuple(_way(way) for way in entry["needs"]))
 
 
-def _way(words: Iterable[str]) -> Way:
-    """Sort out the whole words, which stand between blanks: `[" module ", "torch"]`."""
-    each = tuple(words)
-    whole = frozenset(word.strip().encode() for word in each if word.startswith(" "))
-    parts = tuple(word.encode() for word in each if not word.startswith(" "))
-    return Way(whole, parts, tuple(word.strip() for word in each))
+def _way(needs: Iterable[str]) -> Way:
+    each = tuple(needs)
+    return Way(each, tuple(word.strip() for word in each))
 
 
 def checked_choice(value: Any, allowed: tuple[Any, ...]) -> Any:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
 from typing import TypeVar
 
 from msgspec import Struct
-
-from gpuenv.signatures.catalogue import Way
 
 Word = TypeVar("Word", str, bytes)
 
@@ -23,25 +22,39 @@ OVERLAP = 4 << 10  # letters of a page that the next one has too, as a message m
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BOX = re.compile("[\u2500-\u25ff]+")
 _LONGEST = 400  # letters of a word
-_KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_") | frozenset(range(0x80, 0x100))
-_TO_WORDS = bytes(byte if byte in _KEPT else 0x20 for byte in bytes(range(0x100)).lower())
 _LEVEL = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)"
-_PREFIX = re.compile(  # of one process, service or logger, before each line
-    r"\s*(?:"
-    r"\[?\[?rank\d+\]:?"
-    r"|\([\w -]{1,40}\bpid=\d+[^)\n]{0,60}\)(?: \w+ [\d-]+ [\d:]+ \[\S{1,60}\])?\s"  # (EngineCore_0 pid=12)
-    r"|\d{4}-\d\d-\d\dT[\d:.]+Z\s"  # 2026-01-02T03:04:05.678Z
-    r"|#\d+ \d+\.\d+\s"  # #12 34.56
-    r"|[\w.-]{1,40} +\|\s"  # worker-1  |
-    r"|\d{1,4}:\s"  # srun --label
-    r"|>\s"
-    # 2026-01-02 10:00:00,123 - my.module - ERROR -
-    r"|\[?\d{4}-\d\d-\d\d[ T][\d:.,]{8,15}\]?(?: ?[-|]? ?[\w.\[\]]{1,40}){0,2}? ?[-|]? ?"
-    rf"\[?\b{_LEVEL}\]?[ :|-]{{1,3}}"
-    rf"|{_LEVEL}:(?:root|__main__):"  # ERROR:root:
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} \S{1,60}:\s"  # Nov 21 10:00:00 host program[12]:
-    r")"
+_LOGGER = r"(?: ?[-|]? ?[\w.\[\]]{1,40}){0,2}? ?[-|]? ?"
+# what one process, service or logger puts before each line
+_NAMED = (
+    r"\[?\[?rank\d+\]:?",
+    r"\([\w -]{1,40}\bpid=\d+[^)\n]{0,60}\)(?: \w+ [\d-]+ [\d:]+ \[\S{1,60}\])?\s",  # (EngineCore_0 pid=12)
+    r"\d{4}-\d\d-\d\dT[\d:.]+Z\s",  # 2026-01-02T03:04:05.678Z
+    r"#\d+ \d+\.\d+\s",  # #12 34.56
+    r"[\w.-]{1,40} +\|\s",  # worker-1  |
+    r"\d{1,4}:\s",  # srun --label
+    r">\s",
 )
+_LEVELLED = (
+    # 2026-01-02 10:00:00,123 - my.module - ERROR -
+    rf"\[?\d{{4}}-\d\d-\d\d[ T][\d:.,]{{8,15}}\]?{_LOGGER}\[?\b{_LEVEL}\]?[ :|-]{{1,3}}",
+    rf"{_LEVEL}:(?:root|__main__):",  # ERROR:root:
+)
+_SYSTEMS = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S{1,60} \S{1,60}:\s"  # Nov 21 10:00:00 host program[12]:
+_LEVELS = ("DEBUG", "INFO", "WARN", "ERROR", "CRITICAL", "FATAL")
+
+
+def _prefix(*kinds: str) -> str:
+    return rf"\s*(?:{'|'.join(kinds)})"
+
+
+def _of_lines(prefix: str) -> re.Pattern[str]:
+    """Return the expression that finds a prefix of each line of a text: no blank is the end of a line."""
+    return re.compile("(?m)^" + prefix.replace(r"\s", r"[^\S\n]"))
+
+
+_PREFIX = re.compile(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
+_PREFIXES = _of_lines(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
+_PREFIXES_WITHOUT_LEVEL = _of_lines(_prefix(*_NAMED, _SYSTEMS))
 
 
 def readable_lines(text: str) -> list[str]:
@@ -60,49 +73,37 @@ class LogPage(Struct, frozen=True):
     text: str
 
 
-class Vocabulary(Struct, frozen=True):
-    """The words of a page, in lower case and UTF-8; `has` tells, once each, whether one has a part."""
-
-    words: frozenset[bytes]
-    has: Callable[[bytes], bool]
-
-    def allows(self, way: Way) -> bool:
-        """Whether the page has the words of a way to match."""
-        return way.whole <= self.words and all(map(self.has, way.parts))
-
-
-def vocabulary_of(page: LogPage) -> Vocabulary:
-    """Return each word of a page once."""
-    plain = page.text if page.text.isascii() else page.text.lower()
-    words = frozenset(plain.encode(errors="replace").translate(_TO_WORDS).split())
-    if len(max(words, key=len, default=b"")) > _LONGEST:
-        words = frozenset(_shortened(word) for word in words)
-    all_words, telling = b" ".join(words), b" ".join([word for word in words if not word.isdigit()])
-    # most of a training log's words are numbers, and few parts are
-    return Vocabulary(words, cache(lambda part: part in (all_words if part.isdigit() else telling)))
-
-
-def _shortened(word: Word) -> Word:
+def shortened(word: Word) -> Word:
     """Return the two ends of what is not a word of a message: such as a line of base64."""
     return word if len(word) <= _LONGEST else word[: _LONGEST // 2] + word[-_LONGEST // 2 :]
 
 
-class JoinedPage(Struct, frozen=True):
-    """A page as one line; `starts` are the places in it where the page's lines begin."""
+class JoinedPage:
+    """A page as one line; where its lines stand in it is looked up where something was found."""
 
-    text: str
-    lower: str
-    starts: tuple[int, ...]
-    lines: tuple[tuple[int, str], ...]
+    def __init__(self, page: LogPage, text: str | None = None) -> None:
+        self._page = page
+        self.text = " ".join([words for _, words in self._lines]) if text is None else text
+        self.lower = _lower(self.text)
+
+    @cached_property
+    def _lines(self) -> tuple[tuple[int, str], ...]:
+        return tuple(_numbered(self._page))
+
+    @cached_property
+    def _starts(self) -> tuple[int, ...]:
+        """The places in the text where the page's lines begin."""
+        return tuple(accumulate((len(words) + 1 for _, words in self._lines[:-1]), initial=0))
 
     def lines_of(self, start: int, end: int) -> tuple[tuple[int, str], ...]:
         """Return the lines, with their numbers, that a stretch of the text stands in."""
-        return self.lines[bisect_right(self.starts, start) - 1 : max(bisect_right(self.starts, end - 1), 1)]
+        starts = self._starts
+        return self._lines[bisect_right(starts, start) - 1 : max(bisect_right(starts, end - 1), 1)]
 
     def end_of_line(self, position: int) -> int:
         """Return where the line ends that a letter stands in."""
-        following = bisect_right(self.starts, position)
-        return self.starts[following] - 1 if following < len(self.starts) else len(self.text)
+        following = bisect_right(self._starts, position)
+        return self._starts[following] - 1 if following < len(self._starts) else len(self.text)
 
 
 def pages(text: str) -> Iterator[LogPage]:
@@ -127,23 +128,32 @@ def _end_of_line(text: str, least: int, most: int) -> int:
     return most if value < 0 else value + 1
 
 
-def words_of(page: LogPage) -> JoinedPage:
+def joined(page: LogPage) -> JoinedPage:
     r"""Return a page as one line: each run of blanks, boxes and line ends is one blank.
 
     A progress bar (`50%\r100%`) counts as lines of its own.
     """
-    lines: list[tuple[int, str]] = []
+    return JoinedPage(page, _joined(page.text))
+
+
+def _joined(text: str) -> str | None:
+    """Return the words of a page at once, None where lines are so long that parts of them do not count."""
+    text = text.replace("\r", "\n")
+    prefixes = _PREFIXES if any(level in text for level in _LEVELS) else _PREFIXES_WITHOUT_LEVEL
+    text = prefixes.sub("", text)
+    if not text.isascii():
+        text = _BOX.sub(" ", text)
+    if len(max(text.split("\n"), key=len)) > _LONGEST:
+        return None
+    return " ".join(text.replace('\\"', '"').split())
+
+
+def _numbered(page: LogPage) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(page.text.split("\n"), page.line):
         for state in line.split("\r"):
             words = _words(state)
             if words:
-                lines.append((number, words))
-    starts, length = [], 0
-    for _, words in lines:
-        starts.append(length)
-        length += len(words) + 1
-    text = " ".join([words for _, words in lines])
-    return JoinedPage(text, _lower(text), tuple(starts), tuple(lines))
+                yield number, words
 
 
 def _words(line: str) -> str:
@@ -153,7 +163,7 @@ def _words(line: str) -> str:
     if not line.isascii():
         line = _BOX.sub(" ", line)
     words = line.replace('\\"', '"').split()
-    return " ".join(words if len(line) <= _LONGEST else [_shortened(word) for word in words])
+    return " ".join(words if len(line) <= _LONGEST else [shortened(word) for word in words])
 
 
 def _lower(text: str) -> str:

@@ -8,17 +8,18 @@ searched for as long as its budget lasts: its last page first, for what tells mo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Literal
 
 from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
-from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Way
+from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Signatures, Way
 from gpuenv.signatures.extract import Facts, read_facts
-from gpuenv.signatures.log_pages import JoinedPage, LogPage, Vocabulary, pages, vocabulary_of, words_of
+from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
 from gpuenv.signatures.unquote import as_written
+from gpuenv.signatures.vocabulary import Lines, Vocabulary, lines_of, words_of
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -31,6 +32,7 @@ _LINES = 5  # shown of a match
 _WIDEST = 200  # letters of a line that are shown
 _SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
 _RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
+_MOST_WORDS = 10_000  # that are looked at for all pages together
 _BUDGET_S = 1.5  # of CPU for a text; logs of 10 MB take a third
 _ROOTS = 2  # that come before the error that the text ends with
 
@@ -101,35 +103,50 @@ class _Finding(Struct, frozen=True):
         return self.hits[-1].line
 
 
-def examine(text: str, signatures: Iterable[Signature], spent: Callable[[], float]) -> Examined:
+def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examined:
     """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
-    known = tuple(signatures)
     budget = _Budget(spent, spent() + _BUDGET_S)
-    text = as_written(text)
+    each = [(page, lines_of(page)) for page in pages(as_written(text))]
+    possible = _possible(known, [lines for _, lines in each])
     hits: dict[str, list[_Hit]] = {}
     tried = 0
-    for number, page in enumerate(reversed(tuple(pages(text)))):
+    for number, (page, lines) in enumerate(reversed(each)):
         if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
             break
-        sought = [item for item in known if len(hits.get(item.id, ())) < _PAGES]
-        reported, places = _on_page(page, sought, budget)
+        vocabulary = Vocabulary(words_of(lines), page.text)
+        here = [known[position] for position in known.positions(vocabulary.has_all, possible)]
+        sought = [item for item in here if len(hits.get(item.id, ())) < _PAGES]
+        reported, places = _on_page(page, sought, vocabulary, budget)
         tried += places
         for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
-    findings = [_Finding(item, tuple(reversed(hits[item.id]))) for item in known if item.id in hits]
+    findings = [_Finding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
     matches = tuple(_match(finding) for finding in _with_broader(_in_order(findings), known))
     return Examined(matches, whole=not budget.is_gone)
 
 
+def _possible(known: Signatures, pages: list[Lines]) -> Sequence[int]:
+    """Return the positions of the signatures that a text of some pages may have.
+
+    All, where its words are so many that they are looked for page by page, while the budget lasts.
+    """
+    everything = range(len(known))
+    words: set[bytes] = set()
+    for lines in pages:
+        words |= words_of(lines)
+        if len(words) > _MOST_WORDS or len(pages) == 1:
+            return everything
+    return known.positions(Vocabulary(words).has_all, everything)
+
+
 def _on_page(
-    page: LogPage, sought: list[Signature], budget: _Budget
+    page: LogPage, sought: list[Signature], vocabulary: Vocabulary, budget: _Budget
 ) -> tuple[list[tuple[Signature, _Hit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
-    vocabulary = vocabulary_of(page)
     tried = [(item, patterns) for item in sought if (patterns := _to_try(item.patterns, vocabulary))]
     if not tried:
         return [], 0
-    words = words_of(page)
+    words = joined(page)
     count = cache(words.lower.count)
     results, places = [], 0
     for signature, patterns in tried:
@@ -149,9 +166,11 @@ def _on_page(
 
 def _to_try(patterns: tuple[Pattern, ...], vocabulary: Vocabulary) -> list[tuple[Pattern, list[Way]]]:
     """Return the patterns that may match, with the ways that a page has the words for."""
-    allows = vocabulary.allows
+    has_all = vocabulary.has_all
     return [
-        (pattern, ways) for pattern in patterns if (ways := [way for way in pattern.needs if allows(way)])
+        (pattern, ways)
+        for pattern in patterns
+        if (ways := [way for way in pattern.needs if has_all(way.needs)])
     ]
 
 
@@ -215,15 +234,14 @@ def _telling_first(hits: list[_Finding]) -> list[_Finding]:
     return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
 
 
-def _with_broader(hits: list[_Finding], known: tuple[Signature, ...]) -> list[_Finding]:
+def _with_broader(hits: list[_Finding], known: Signatures) -> list[_Finding]:
     """Put what the roots are cases of behind them."""
     roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
     ids = {hit.signature.id for hit in roots}
     cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
-    broader = [signature for signature in known if signature.id in cases]
     behind = [
         rest.pop(signature.id, _Finding(signature, cases[signature.id].hits, broader=True))
-        for signature in broader
+        for signature in known.named(cases)
     ]
     return [*roots, *behind, *rest.values()]
 
