@@ -274,3 +274,12 @@ def test_a_page_that_is_missing_is_told_in_the_same_words_from_the_cache(site: S
         reasons.add((raised.value.reason, raised.value.status))
     assert reasons == {("answered 404", 404)}
     assert len(site.asked) == 1
+
+
+def test_a_page_with_half_a_letter_is_kept_as_well() -> None:
+    page = {"meta": {"api-version": "1.0"}, "files": [{"filename": "torch-\udcff.whl", "url": "x"}]}
+    read = INDEX_PAGE.read(HttpPage("https://x/", json.dumps(page), "application/json"))
+    packed = INDEX_PAGE.pack(read)
+    assert packed is not None
+    assert INDEX_PAGE.unpack(packed, "https://x/") == read
+    assert read.unparsed == ("torch-\udcff.whl",)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from packaging.utils import NormalizedName
 
@@ -76,12 +77,19 @@ class IndexPageForm:
 
     def unpack(self, content: bytes, url: str) -> IndexPage:
         """Return the page that was packed."""
-        heads, tags, places, words, rows, lists_files, unparsed, garbled = json.loads(content)
+        heads, tags, places, words, rows, lists_files, unparsed, garbled = _parsed(content)
         files = _unpacked(heads, tags, places, words, rows)
         return IndexPage(url, tuple(files), True, lists_files, tuple(unparsed), tuple(garbled))  # noqa: FBT003
 
 
 INDEX_PAGE = IndexPageForm()
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return msgspec.json.decode(content)
+    except msgspec.DecodeError:  # halves of letters, which pages can hold
+        return json.loads(content)
 
 
 def _wheel(link: Link, page: str) -> WheelFile | str:

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 # what decisions are made from, and what a refresh may lay rows over
 DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
 # what a refresh writes besides, and a plan is told with
@@ -18,7 +20,7 @@ TABLES = (
     *DECIDING, *BESIDE, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes",
 )  # fmt: skip
 
-_LARGEST = 64 << 20  # letters
+_LARGEST = 64 << 20  # bytes
 
 
 def directory() -> Path:
@@ -38,9 +40,15 @@ def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
     path = folder / f"{table}.json"
     if path.exists() and not path.is_file():  # a pipe, say
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    with path.open(encoding="utf-8") as file:
-        text = file.read(_LARGEST)
-    if len(text) == _LARGEST:
+    with path.open("rb") as file:
+        content = file.read(_LARGEST)
+    if len(content) == _LARGEST:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    document = json.loads(text)
-    return tuple(document["rows"])
+    return tuple(_parsed(content)["rows"])
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return msgspec.json.decode(content)  # in half of json's time
+    except msgspec.DecodeError:
+        return json.loads(content.decode("utf-8"))  # whose errors are ValueErrors that say where
