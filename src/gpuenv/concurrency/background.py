@@ -30,9 +30,13 @@ class BackgroundTask(Generic[T]):
         self._thread.join(within_s)
         return not self._thread.is_alive()
 
+    def wait(self) -> None:
+        """Wait for the work, whatever comes of it."""
+        self._thread.join()
+
     def result(self) -> T:
         """Wait for the work; return its result, or raise what it raised."""
-        self._thread.join()
+        self.wait()
         if self._error is not None:
             raise self._error
         return self._answer  # type: ignore[return-value]

@@ -11,7 +11,7 @@ import os
 import stat
 import zipfile
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -106,18 +106,16 @@ def _first_problem(recorded: tuple[RecordedFile, ...], folders: tuple[str, ...])
 
 
 def _problem_among(recorded: Iterable[RecordedFile], folders: tuple[str, ...]) -> str | None:
-    for file in recorded:
+    for path, expected, _ in recorded:
         interruption.check()
-        digest = next(filter(None, _digests(file.path, folders)), None)
+        digest = None
+        for folder in folders:
+            digest = digest or _digest_of(f"{folder}/{path}")
         if digest is None:
-            return tr("{name} is missing", name=file.path)
-        if digest != file.digest:
-            return tr("{name} differs from the wheel's", name=file.path)
+            return tr("{name} is missing", name=path)
+        if digest != expected:
+            return tr("{name} differs from the wheel's", name=path)
     return None
-
-
-def _digests(name: str, folders: tuple[str, ...]) -> Iterator[str | None]:
-    return (_digest_of(f"{folder}/{name}") for folder in folders)
 
 
 def _digest_of(path: str) -> str | None:
@@ -130,11 +128,13 @@ def _digest_of(path: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no system takes
         return None
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             return None
-        digest = sha256()
-        while chunk := os.read(descriptor, _CHUNK):
+        digest, left = sha256(), status.st_size
+        while left > 0 and (chunk := os.read(descriptor, _CHUNK)):
             digest.update(chunk)
+            left -= len(chunk)
     finally:
         os.close(descriptor)
     return urlsafe_b64encode(digest.digest()).decode().rstrip("=")

@@ -29,7 +29,7 @@ from gpuenv.model.errors import InstallFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.journal import Transaction
 from gpuenv.on_disk.places import EnvironmentPaths
-from gpuenv.operations.settle import settle
+from gpuenv.operations.settle import settling
 from gpuenv.operations.unverified import proof_interrupted
 from gpuenv.process import interruption
 
@@ -175,10 +175,10 @@ def _build(
     file_check = FileCheck(plan.checked.files) if plan.checked else None
     install()
     python = _interpreter(environment, plan, log)
-    check_installed(plan, environment.path, log)
-    if file_check:
-        file_check.compare(environment.path, log)
-    settle(environment, plan, running.environ, running.tell)
+    with settling(environment, plan, running.environ, running.tell):
+        check_installed(plan, environment.path, log)
+        if file_check:
+            file_check.compare(environment.path, log)
     record = replace(record, created=_now())
     write_record(environment.path, record)
     note_external(environment)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.environments.contents.constraints_file import hold_stack, without_hold
 from gpuenv.environments.contents.seed_pip import seed_pip
 from gpuenv.environments.store import is_path
@@ -15,13 +17,24 @@ from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.planning.own_constraints import own_pip_constraints
 
 
-def settle(
+@contextmanager
+def settling(
     environment: EnvironmentPaths, plan: Plan, environ: Mapping[str, str], tell: Callable[[str], None]
-) -> None:
-    """Install pip, and hold the torch stack; raise OSError where that cannot be written."""
-    if not seed_pip(environment.path, plan.python, plan.sources, environ):
+) -> Iterator[None]:
+    """Install pip while the caller looks at what is installed, and hold the torch stack in the end.
+
+    Where the caller raises, nothing is installed any more afterwards. Raises OSError where something cannot
+    be written.
+    """
+    seeding = BackgroundTask(lambda: seed_pip(environment.path, plan.python, plan.sources, environ))
+    try:
+        yield
+        hold_stack(environment.path, word_for(environment))
+    except BaseException:
+        seeding.wait()
+        raise
+    if not seeding.result():
         tell(tr("it has no pip: neither its Python nor an index provides one"))
-    hold_stack(environment.path, word_for(environment))
 
 
 def word_for(environment: EnvironmentPaths) -> str:
