@@ -7,9 +7,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 
 from downloads import downloads
+from logs import KINDS, TRAINING, write_log
 from machines import saved_machines
 from scenario import (
     FASTER,
@@ -38,16 +40,12 @@ def one(number: int = 1, word: str = "") -> None: print(number, word)
 def two(number: int = 1) -> None: print(number)
 app(["one"])
 """
+_KINDS_OF_MACHINES = 20  # more than most labs have
 _WORDS = ("torch", "is", "slow")
 _NO_CODE = (
     "RuntimeError: CUDA error: no kernel image is available for execution on the device; "
     "NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch "
     "installation."
-)
-_LOG_LINE = "[2026-03-04 10:11:12] epoch {n:5} step {n:9} loss 0.{n:06} lr 3.0e-04 images/s 812.5\n"
-_LOG_END = (
-    'Traceback (most recent call last):\n  File "train.py", line 12, in <module>\n'
-    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 )
 
 
@@ -191,19 +189,22 @@ def _explain(stage: Stage) -> Iterator[Scenario]:
 
     yield Scenario("explain three words", ours(*_WORDS), None, (cpu_below(200),))
     yield Scenario("explain with a command", ours(_NO_CODE), None, (cpu_below(600),))
-    for size_mb in (1, 10, 100):
-        log = cwd / f"{size_mb}.log"
-        if not log.exists():
-            _write_log(log, size_mb)
-        goals = (memory(150),) if size_mb == 1 else (memory(150), grows(f"explain {size_mb // 10} MB", 10))
-        yield Scenario(f"explain {size_mb} MB", ours(str(log)), None, goals)
+    for kind in KINDS:
+        for size_mb in (1, 10, 100) if kind == TRAINING else (1, 10):
+            log = cwd / f"{kind}-{size_mb}.log"
+            if not log.exists():
+                write_log(log, kind, size_mb)
+            yield Scenario(
+                f"explain {kind} {size_mb} MB", ours(str(log)), None, tuple(_of_log(kind, size_mb))
+            )
 
 
-def _write_log(path: Path, size_mb: int) -> None:
-    lines = (size_mb << 20) // len(_LOG_LINE.format(n=0))
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(_LOG_LINE.format(n=number) for number in range(lines))
-        file.write(_LOG_END)
+def _of_log(kind: str, size_mb: int) -> Iterator[Goal]:
+    yield memory(150)
+    if size_mb > 1:
+        yield grows(f"explain {kind} {size_mb // 10} MB", 10)
+    if size_mb == 10 and kind == TRAINING:  # noqa: PLR2004
+        yield cpu_below(1000)
 
 
 def _doctor(stage: Stage) -> Iterator[Scenario]:
@@ -225,6 +226,12 @@ def _machines(stage: Stage) -> Iterator[Scenario]:
         ours = Contestant("plan --machines", argv, environ, cwd, statuses=(0, 3))
         goals = () if count == 10 else (grows(f"{count // 10} machines", 10),)  # noqa: PLR2004
         yield Scenario(f"{count} machines", ours, None, goals)
+    folder = stage.folder("machines-alike")
+    for number, document in zip(range(1000), cycle(saved_machines(_KINDS_OF_MACHINES)), strict=False):
+        (folder / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
+    argv = (*GPUENV, "plan", "--machines", str(folder), "--offline")
+    alike = Contestant("plan --machines", argv, environ, cwd, statuses=(0, 3))
+    yield Scenario("1000 machines of 20 kinds", alike, None, (cpu_below(2500),))
 
 
 def _many_requirements(stage: Stage) -> Iterator[Scenario]:
@@ -251,7 +258,8 @@ def _many_requirements(stage: Stage) -> Iterator[Scenario]:
             "--quiet",
         )
         theirs = Contestant("uv", (UV, *compile_it), stage.environ("theirs"), stage.folder("work"))
-        yield Scenario(f"{count} requirements", ours, theirs, ())
+        goals = () if count in (10, 5000) else (grows(f"{count // 10} requirements", 10),)
+        yield Scenario(f"{count} requirements", ours, theirs, goals)
 
 
 def _write_requirements(folder: Path, count: int, stack: str) -> Path:

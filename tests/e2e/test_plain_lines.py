@@ -16,12 +16,22 @@ from gpuenv.cli.plain import VARIABLES, plain_command
 LINES = (
     "detect", "detect --json", "detect -q", "detect -v --json", "list", "list --quiet", "list --json",
     "mirrors list", "mirrors list --json", "mirrors list --verbose",
+    "explain", "explain torch is slow", "explain 'RuntimeError: CUDA out of memory' --json", "explain '' -v",
 )  # fmt: skip
-FAILING = ("activate nothing", "activate nothing --json", "activate ..", "run nothing", "run nothing -- true")
+FAILING = (
+    "explain absent.log",
+    "explain . --json",
+    "activate nothing",
+    "activate nothing --json",
+    "activate ..",
+    "run nothing",
+    "run nothing -- true",
+)
 OTHERS = (
     "", "--version", "detect --help", "detect extra", "list --all", "mirrors", "mirrors check", "run",
     "run --json", "run -- x", "activate", "activate a b", "activate a --shell fish", "detect --jso",
     "--lang zh detect", "list --lang=en",
+    "explain -", "explain --help", "explain x --lang zh", "explain -- -x",
 )  # fmt: skip
 
 
@@ -53,7 +63,7 @@ def test_a_variable_that_says_more_leaves_the_line_to_typer(variable: str) -> No
     assert plain_command(["list"], {}) is not None
 
 
-@pytest.mark.parametrize("line", ["detect", "list", "mirrors list", "activate", "run"])
+@pytest.mark.parametrize("line", ["detect", "list", "mirrors list", "activate", "explain", "run"])
 def test_every_variable_of_an_option_leaves_the_line_to_typer(line: str) -> None:
     command = typer.main.get_command(app)
     for word in line.split():

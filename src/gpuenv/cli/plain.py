@@ -41,6 +41,8 @@ def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[
         return None
     if words[:1] == ("activate",) and len(words) == 2:  # noqa: PLR2004 - and its name
         return partial(_activate, words[1], console)
+    if words[:1] == ("explain",):
+        return partial(_explain, words[1:], console)
     return partial(_SHOWING[words], console) if words in _SHOWING else None
 
 
@@ -86,3 +88,9 @@ def _run(name: str, argv: list[str]) -> int:
     from gpuenv.cli.commands.environments.enter import run  # noqa: PLC0415
 
     return run(name, argv)
+
+
+def _explain(words: tuple[str, ...], console: Console) -> int:
+    from gpuenv.cli.commands.explain import explain  # noqa: PLC0415
+
+    return explain(words, console)
