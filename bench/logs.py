@@ -14,55 +14,10 @@ _END = (
     '\nTraceback (most recent call last):\n  File "train.py", line 12, in <module>\n'
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
 )
-_WORDS = tuple(
-    [
-        "the",
-        "model",
-        "was",
-        "trained",
-        "on",
-        "images",
-        "with",
-        "a",
-        "batch",
-        "size",
-        "of",
-        "many",
-        "and",
-        "then",
-        "evaluated",
-        "over",
-        "validation",
-        "data",
-        "using",
-        "accuracy",
-        "while",
-        "gradient",
-        "checkpointing",
-        "enabled",
-        "memory",
-        "usage",
-        "remains",
-        "high",
-        "device",
-        "tensor",
-        "shape",
-        "input",
-        "output",
-        "layer",
-        "attention",
-        "kernel",
-        "compile",
-        "warning",
-        "info",
-        "loading",
-        "checkpoint",
-        "from",
-        "disk",
-        "worker",
-        "process",
-        "started",
-    ]
+_PROSE = (
+    "the model was trained on images with a batch size of many and then evaluated over validation data using "
+    "accuracy while gradient checkpointing enabled memory usage remains high device tensor shape input output "
+    "layer attention kernel compile warning info loading checkpoint from disk worker process started finished"
 )
 _chance = random.Random(5)  # noqa: S311 - no secret
 
@@ -105,7 +60,7 @@ def _chinese(number: int) -> str:
 
 
 def _prose(number: int) -> str:
-    return f"{' '.join(_chance.choices(_WORDS, k=14))} {number}\n"
+    return f"{' '.join(_chance.choices(_PROSE.split(), k=14))} {number}\n"
 
 
 def _encoded(_number: int) -> str:
