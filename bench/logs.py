@@ -16,7 +16,7 @@ _END = (
 )
 _PROSE = (
     "the model was trained on images with a batch size of many and then evaluated over validation data using "
-    "accuracy while gradient checkpointing enabled memory usage remains high device tensor shape input output "
+    "accuracy while gradient checkpointing enabled memory usage remains high device tensor shape input "
     "layer attention kernel compile warning info loading checkpoint from disk worker process started finished"
 )
 _chance = random.Random(5)  # noqa: S311 - no secret
