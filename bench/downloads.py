@@ -18,7 +18,7 @@ from pathlib import Path
 
 from link import Line
 from origin import serve_folder
-from scenario import Goal, Scenario, cpu_over
+from scenario import Goal, Scenario, cpu_over, memory
 from stage import UV, Stage
 from timing import Contestant
 from wheels import make_wheel
@@ -50,7 +50,7 @@ def downloads(stage: Stage, size_mb: int) -> Iterator[Scenario]:
             ("download, breaks twice", drops, _NO_SLOWER),
         ):
             with _linked(port, line) as process:
-                yield _scenario(stage, title, folder / name, 0, process, (goal,))
+                yield _scenario(stage, title, folder / name, 0, process, (goal, memory(80)))
 
 
 def _write_wheel(folder: Path, size_mb: int) -> str:

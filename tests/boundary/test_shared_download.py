@@ -89,7 +89,7 @@ def test_a_line_that_is_slow_itself_is_read_by_one_connection_in_the_end(
     server.shares_line = True
     server.pause_s = 0.006
     reported: list[int] = []
-    once = replace(EAGER, period_s=0.15)
+    once = structs.replace(EAGER, period_s=0.15)
     download(client, server.url, part, right, patience=QUICK, watch=Watch(reported.append), sharing=once)
     assert part.read_bytes() == content
     assert sum(reported) == len(content)
@@ -265,7 +265,7 @@ def test_what_a_silent_connection_owes_is_asked_for_by_another(
 def test_a_server_that_falls_silent_for_ever_is_left(
     client: HttpClient, server: FileServer, part: Path, right: Expected, content: bytes
 ) -> None:
-    client.limits = replace(client.limits, read_s=0.4)
+    client.limits = structs.replace(client.limits, read_s=0.4)
 
     def stalls(request: FileRequest, reply: FileReply) -> FileReply:
         return replace(reply, stalls_after=0 if request.number else 100_000)

@@ -15,7 +15,6 @@ from gpuenv.http.errors import HttpProblem
 from gpuenv.http.file_reader import FileReader
 from gpuenv.http.ranges import BrokenFileError
 from gpuenv.http.timeouts import Patience, StoppedError, Watch
-from gpuenv.wheels.archive import WheelProblem, open_local_wheel
 
 
 def download(
@@ -83,6 +82,8 @@ def _read_missing(file: KeptFile, source: Source, patience: Patience, watch: Wat
 
 
 def _check_zip(part: Path) -> None:
+    from gpuenv.wheels.archive import WheelProblem, open_local_wheel  # noqa: PLC0415 - without a digest alone
+
     try:
         open_local_wheel(part).close()
     except WheelProblem as problem:
