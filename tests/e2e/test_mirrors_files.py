@@ -105,6 +105,7 @@ def test_a_file_that_no_mirror_has_whole_is_never_installed(
     assert not (user.environments / "trial").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_what_came_before_an_interruption_is_not_fetched_again(user: Program, network: Network) -> None:
     size = next(len(file.content) for file in network.shelf("nju").torch("torch", "cpu") if file.content)
