@@ -149,6 +149,45 @@ def test_a_server_taken_unverified_leads_to_no_other(company: Company, tmp_path:
             fetch_page(client, elsewhere, "text/html")
 
 
+def test_the_authorities_are_read_once_for_all_connections(
+    company: Company, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each verifies with those that it was told of."""
+    read: list[object] = []
+    load = ssl.SSLContext.load_verify_locations
+
+    def counted(context: ssl.SSLContext, *where: str) -> None:
+        read.append(where[0])
+        load(context, *where)
+
+    monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", counted)
+    copies = [tmp_path / name for name in ("one.pem", "two.pem")]
+    for copy in copies:
+        copy.write_bytes(company.bundle.read_bytes())
+        for number in range(3):
+            environ = {"GPUENV_CACHE_DIR": str(tmp_path / str(number))}
+            with HttpClient(environ, access=Access(ca_bundle=str(copy)), fresh=True) as client:
+                assert fetch_page(client, f"{company.index.pypi}/mylib/", "text/html").text
+    assert read == list(map(str, copies))
+    with (
+        HttpClient({"GPUENV_CACHE_DIR": str(tmp_path)}, fresh=True) as client,
+        pytest.raises(HttpProblem, match="untrusted certificate"),
+    ):
+        fetch_page(client, f"{company.index.pypi}/mylib/", "text/html")
+
+
+def test_a_bundle_that_is_none_is_told(company: Company, tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.pem"
+    bundle.write_text("no certificates")
+    with (
+        HttpClient({"GPUENV_CACHE_DIR": str(tmp_path)}, access=Access(ca_bundle=str(bundle))) as client,
+        pytest.raises(HttpProblem),
+    ):
+        fetch_page(client, f"{company.index.pypi}/mylib/", "text/html")
+
+
 # keyring
 
 KEYRING = f"""#!/bin/sh

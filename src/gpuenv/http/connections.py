@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import ssl
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.poolmanager import ProxyManager
 from urllib3.util.wait import wait_for_read
+
+from gpuenv.http.authorities import trusting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -77,7 +80,7 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
     class Plain(HTTPConnection):
         response_class = Answer
 
-    class Secure(HTTPSConnection):
+    class Secure(_SecureConnection):
         response_class = Answer
 
     class PlainPool(HTTPConnectionPool):
@@ -87,6 +90,20 @@ def _pool_classes(bounds: Bounds) -> dict[str, type[HTTPConnectionPool]]:
         ConnectionCls = Secure
 
     return {"http": PlainPool, "https": SecurePool}
+
+
+class _SecureConnection(HTTPSConnection):
+    """A connection that shares its context, and the authorities in it, with others that trust the same."""
+
+    def connect(self) -> None:
+        """Connect; urllib3 would read the bundle for each connection, and a proxy with TLS has it do so."""
+        plain_proxy = self.proxy is None or self.proxy.scheme == "http"
+        named = self.ca_certs or self.ca_cert_dir
+        required = self.cert_reqs in ("CERT_REQUIRED", ssl.CERT_REQUIRED)
+        if self.ssl_context is None and named and required and plain_proxy and not self.cert_file:
+            self.ssl_context = trusting(self.ca_certs, self.ca_cert_dir)
+            self.ca_certs = self.ca_cert_dir = None
+        super().connect()
 
 
 class _Wire(io.RawIOBase):
