@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import os
 import stat
-import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from functools import partial
@@ -23,6 +22,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import CheckedFile
 from gpuenv.on_disk.installed import site_packages
 from gpuenv.process import interruption
+from gpuenv.wheels.local_end import read_member
 
 _ALGORITHM = "sha256="
 _CHUNK = 1 << 17  # more would cost more for each of thousands of small files
@@ -67,10 +67,7 @@ def _recorded(wheel: Path) -> tuple[RecordedFile, ...]:
 
     What lies in NAME.data goes elsewhere, and scripts there are rewritten.
     """
-    with zipfile.ZipFile(wheel) as archive:
-        info = next((name for name in archive.namelist() if _is_record(name)), None)
-        text = archive.read(info).decode("utf-8") if info else ""
-    return parse_record(text)
+    return parse_record((read_member(wheel, _is_record) or b"").decode("utf-8"))
 
 
 def _is_record(name: str) -> bool:
