@@ -27,6 +27,10 @@ VARIABLES = (
     "GPUENV_SHELL",
     "_GPUENV_COMPLETE",
 )
+# the only ones of gpuenv's own that no option of `plan` reads
+NO_OPTIONS = frozenset(
+    {"GPUENV_CACHE_DIR", "GPUENV_DATA_DIR", "GPUENV_HTTP_TIMEOUT", "GPUENV_NVIDIA_SMI_TIMEOUT"}
+)
 
 
 def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[[], int] | None:
@@ -36,7 +40,10 @@ def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[
     words = tuple(takewhile(_is_word, arguments))
     if words[:1] == ("run",) and len(words) > 1:
         return partial(_run, words[1], arguments[2:])
-    console = _console(arguments[len(words) :])
+    options = arguments[len(words) :]
+    if words[:1] == ("plan",):
+        return _plan_of(words[1:], options, environ)
+    console = _console(options)
     if console is None:
         return None
     if words[:1] == ("activate",) and len(words) == 2:  # noqa: PLR2004 - and its name
@@ -51,6 +58,15 @@ def _console(options: list[str]) -> Console | None:
         return Console(**{_OPTIONS[option]: True for option in options})
     except KeyError:
         return None
+
+
+def _plan_of(
+    requirements: tuple[str, ...], options: list[str], environ: Mapping[str, str]
+) -> Callable[[], int] | None:
+    if any(name.startswith("GPUENV_") and name not in NO_OPTIONS for name in environ):
+        return None
+    console = _console([option for option in options if option != "--offline"])
+    return partial(_plan, requirements, console, offline="--offline" in options) if console else None
 
 
 def _is_word(word: str) -> bool:
@@ -73,6 +89,14 @@ def _list_mirrors(console: Console) -> int:
     from gpuenv.cli.commands.mirrors.list import show  # noqa: PLC0415
 
     return show(console)
+
+
+def _plan(requirements: tuple[str, ...], console: Console, *, offline: bool) -> int:
+    from gpuenv.cli.commands.plan.plan import plan_with  # noqa: PLC0415
+    from gpuenv.planning.options import PlanOptions  # noqa: PLC0415
+
+    options = PlanOptions(requirements=requirements, offline=offline)
+    return plan_with(options, "text", None, console)
 
 
 _SHOWING = {("detect",): _detect, ("list",): _list, ("mirrors", "list"): _list_mirrors}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 from gpuenv.cli.commands.plan.single import plan_once
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import bad_usage
@@ -17,6 +16,9 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers import MANAGERS
 from gpuenv.planning.conda.choose import choose_conda_manager
 from gpuenv.planning.options import PlanOptions
+
+if TYPE_CHECKING:
+    from gpuenv.cli.commands.plan.options import PlanArguments, RequestArguments
 
 _SHOWN = ("text", "json")
 _FOR_UV = ("pyproject",)
@@ -50,7 +52,12 @@ def _not_blank(texts: Iterable[str]) -> tuple[str, ...]:
 
 def plan(wanted: PlanArguments, format_name: str, output: Path | None, console: Console) -> int:
     """Plan, and write the plan in a format to a file or stdout."""
-    options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
+    return plan_with(options_of(wanted, ("gpuenv", "plan")), format_name, output, console)
+
+
+def plan_with(options: PlanOptions, format_name: str, output: Path | None, console: Console) -> int:
+    """Do what `plan` does, with options as they are."""
+    options = _for_format(format_name, options)
     if format_name in _FOR_NODES:
         from gpuenv.cli.commands.plan.nodes import plan_for_nodes  # noqa: PLC0415 - for other machines alone
 
