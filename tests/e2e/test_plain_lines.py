@@ -21,7 +21,8 @@ LINES = (
 )  # fmt: skip
 _FREE = re.compile(r'"free_bytes": \d+|[\d.]+ GB free')  # on a disk that others write to
 PLANS = (
-    "plan --offline", "plan torch torchvision --offline --json", "plan -q --offline", "plan numpy --offline -v",
+    "plan --offline", "plan torch torchvision --offline --json", "plan -q --offline",
+    "plan numpy --offline -v",
 )  # fmt: skip
 FAILING = (
     "explain absent.log",

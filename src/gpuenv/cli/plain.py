@@ -44,8 +44,10 @@ def plain_command(arguments: list[str], environ: Mapping[str, str]) -> Callable[
     if words[:1] == ("plan",):
         return _plan_of(words[1:], options, environ)
     console = _console(options)
-    if console is None:
-        return None
+    return _with_console(words, console) if console else None
+
+
+def _with_console(words: tuple[str, ...], console: Console) -> Callable[[], int] | None:
     if words[:1] == ("activate",) and len(words) == 2:  # noqa: PLR2004 - and its name
         return partial(_activate, words[1], console)
     if words[:1] == ("explain",):
