@@ -138,8 +138,17 @@ def keep_hashes(text: str, environ: Mapping[str, str]) -> Path:
     lock_shared(cache)
     path = cache / "locks" / f"{sha256(text.encode()).hexdigest()[:32]}.txt"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, text)
+        if not _holds(path, text):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, text)
     except OSError as error:
         raise unwritable(path, error) from None
     return path
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Tell whether a file is there with this very text: to write one to the disk takes milliseconds."""
+    try:
+        return path.is_file() and read_limited_text(path) == text
+    except (OSError, ValueError):
+        return False
