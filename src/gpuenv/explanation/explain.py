@@ -73,8 +73,8 @@ def load_signatures(language: Language = "en") -> Signatures:
             raise _unreadable() from error
 
     try:
-        return Signatures(matrices.load("signatures"), parse)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Signatures(matrices.read_bytes(matrices.directory(), "signatures"), parse)
+    except (OSError, ValueError) as error:
         raise _unreadable() from error
 
 

@@ -37,6 +37,11 @@ def load(table: str) -> tuple[dict[str, Any], ...]:
 
 def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
     """Return the rows of a table in a folder; OSError, ValueError, KeyError or TypeError if it has none."""
+    return tuple(_parsed(read_bytes(folder, table))["rows"])
+
+
+def read_bytes(folder: Path, table: str) -> bytes:
+    """Return the JSON of a table in a folder; raise OSError where it can't be read."""
     path = folder / f"{table}.json"
     if path.exists() and not path.is_file():  # a pipe, say
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
@@ -44,7 +49,7 @@ def read(folder: Path, table: str) -> tuple[dict[str, Any], ...]:
         content = file.read(_LARGEST)
     if len(content) == _LARGEST:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
-    return tuple(_parsed(content)["rows"])
+    return content
 
 
 def _parsed(content: bytes) -> Any:

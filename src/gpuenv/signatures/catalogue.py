@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal, get_args, overload
 
-from msgspec import Struct
+from msgspec import Raw, Struct, json
 
 from gpuenv.i18n.messages import tr
 
@@ -66,16 +66,36 @@ class Signature(Struct, frozen=True):
     source: str
 
 
+class _Entry(Struct, frozen=True):
+    needs: tuple[tuple[str, ...], ...]
+
+
+class _Row(Struct, frozen=True):
+    """What is looked at of every row."""
+
+    id: str
+    patterns: tuple[_Entry, ...]
+
+
+class _Rows(Struct, frozen=True):
+    rows: tuple[_Row, ...]
+
+
+class _Texts(Struct, frozen=True):
+    rows: tuple[Raw, ...]
+
+
 class Signatures(Sequence[Signature]):
     """All signatures, of which only those are parsed that a text may have.
 
     `parse` makes one of a row, and raises what is to be raised for a row that is none.
     """
 
-    def __init__(
-        self, rows: Sequence[Mapping[str, Any]], parse: Callable[[Mapping[str, Any]], Signature]
-    ) -> None:
-        self._rows, self._parse = rows, parse
+    def __init__(self, table: bytes, parse: Callable[[Mapping[str, Any]], Signature]) -> None:
+        """Read the JSON of the table; raise ValueError."""
+        self._rows = json.decode(table, type=_Rows).rows
+        self._texts = json.decode(table, type=_Texts).rows
+        self._parse = parse
         self._parsed: dict[int, Signature] = {}
 
     def __len__(self) -> int:
@@ -87,9 +107,9 @@ class Signatures(Sequence[Signature]):
     def __getitem__(self, index: slice) -> Sequence[Signature]: ...
     def __getitem__(self, index: int | slice) -> Signature | Sequence[Signature]:
         if isinstance(index, slice):
-            return Signatures(self._rows[index], self._parse)
+            return [self[position] for position in range(len(self))[index]]
         if index not in self._parsed:
-            self._parsed[index] = self._parse(self._rows[index])
+            self._parsed[index] = self._parse(json.decode(self._texts[index]))
         return self._parsed[index]
 
     def positions(self, has_all: Callable[[Iterable[str]], bool], among: Iterable[int]) -> list[int]:
@@ -98,12 +118,12 @@ class Signatures(Sequence[Signature]):
         return [
             position
             for position in among
-            if any(has_all(way) for entry in rows[position]["patterns"] for way in entry["needs"])
+            if any(has_all(way) for entry in rows[position].patterns for way in entry.needs)
         ]
 
     def named(self, ids: Container[str | None]) -> list[Signature]:
         """Return the signatures of some ids, in their order."""
-        return [self[position] for position, row in enumerate(self._rows) if row["id"] in ids]
+        return [self[position] for position, row in enumerate(self._rows) if row.id in ids]
 
 
 @cache
