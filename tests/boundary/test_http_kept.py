@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -283,3 +284,12 @@ def test_a_page_with_half_a_letter_is_kept_as_well() -> None:
     assert packed is not None
     assert INDEX_PAGE.unpack(packed, "https://x/") == read
     assert read.unparsed == ("torch-\udcff.whl",)
+
+
+def test_a_kept_page_of_another_form_has_another_name() -> None:
+    """Whoever changes what is kept gives the form another number, so that older files are not read."""
+    text = links(
+        f"/whl/cu126/{WHEEL}#sha256={DIGEST}", "x/torch-1.0-py3-none-any.whl?a", "torch-2.0-what.whl"
+    )
+    packed = INDEX_PAGE.pack(INDEX_PAGE.read(HttpPage("https://x/torch/", text, "text/html")))
+    assert (INDEX_PAGE.name, sha256(packed or b"").hexdigest()[:16]) == ("index page 1", "")
