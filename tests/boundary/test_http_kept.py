@@ -28,6 +28,7 @@ from gpuenv.model.index import Listing
 ACCEPT = "text/html"
 TORCH = canonicalize_name("torch")
 WHEEL = "torch-2.14.1%2Bcu126-cp312-cp312-win_amd64.whl"
+DIGEST = "0f" * 32
 OTHER = "torch-2.15.0%2Bcu130-cp312-cp312-win_amd64.whl"
 
 
