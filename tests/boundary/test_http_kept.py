@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 from serving import Site, serve
 
@@ -92,6 +93,18 @@ def test_nothing_is_kept_of_a_page_that_says_no_store(
     assert len(listed(site.url, tmp_path).files) == 1
     assert kept(tmp_path) == []
     assert listed(site.url, tmp_path, offline=True).problem == "is not in the cache"
+
+
+def test_a_public_index_that_says_no_store_is_asked_each_time_and_there_offline(
+    site: Site, tmp_path: Path
+) -> None:
+    source = replace(guess_source(f"{site.url}/simple", "test"), public=True)
+    site.page("/simple/torch/", links(WHEEL), Cache_Control="max-age=600, no-store", ETag='"1"')
+    for offline in (False, False, True):
+        with a_client(tmp_path, offline=offline) as client:
+            (listing,) = read_listings((source,), (TORCH,), client)
+        assert len(listing.files) == 1
+    assert ["if-none-match" in seen for seen in site.seen] == [False, True]
 
 
 def test_a_page_that_was_kept_is_gone_once_it_says_no_store(site: Site, tmp_path: Path) -> None:
