@@ -25,6 +25,7 @@ TOOLS = {
     "zsh": "zsh",
     "fish": "fish",
     "shellcheck": "shellcheck",
+    "valgrind": "valgrind",  # which counts the instructions of a start
     "ssh": "openssh-client",  # hosts of an inventory
     "sshd": "openssh-server",
     "srun": "slurm-client",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from gpuenv.cli.declaration import Language, declared_in, option
+from gpuenv.cli.declaration import Language, declared_in, option, outlined_in
 from gpuenv.cli.output import Interrupted
 
 _MODULES = {  # in the order of the help
@@ -47,8 +48,16 @@ class _Commands(TyperGroup):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        modules = {name: f"gpuenv.cli.commands.{module}" for name, module in _MODULES.items()}
-        self.commands = declared_in(modules)  # type: ignore[assignment]  # typer only reads them
+        self._modules = {name: f"gpuenv.cli.commands.{module}" for name, module in _MODULES.items()}
+        self.commands = declared_in(self._modules)  # type: ignore[assignment]  # typer only reads them
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]  # noqa: ARG002 - typer's
+        return list(self.commands)
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        outlined = copy.copy(self)
+        outlined.commands = outlined_in(self._modules)  # type: ignore[assignment]
+        super(_Commands, outlined).format_commands(ctx, formatter)
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         try:

@@ -93,10 +93,25 @@ def declared_in(modules: Mapping[str, str]) -> OnDemand:
     return OnDemand({name: functools.partial(_loaded, name, module) for name, module in modules.items()})
 
 
+def outlined_in(modules: Mapping[str, str]) -> OnDemand:
+    """Return the same commands without their options, which a list of commands does not show."""
+    return OnDemand({name: functools.partial(_outlined, name, module) for name, module in modules.items()})
+
+
 def _loaded(name: str, module: str) -> Any:
+    command, group = _find(name, module)
+    return _group(group) if group else _command(command)
+
+
+def _outlined(name: str, module: str) -> Any:
+    command, group = _find(name, module)
+    return _group(group) if group else _outline(command)
+
+
+def _find(name: str, module: str) -> tuple[CommandInfo, TyperInfo | None]:
     declared: Declared = import_module(module).declared
     group = next((info for info in declared.registered_groups if info.name == name), None)
-    return _command(declared.by_name()[name]) if group is None else _group(group)
+    return declared.by_name().get(name, CommandInfo()), group
 
 
 def _group(info: TyperInfo) -> Any:
@@ -114,6 +129,15 @@ def _command(info: CommandInfo) -> Any:
     spread = copy.copy(info)
     spread.callback = _spread(cast("Callable[..., Any]", info.callback))
     return typer.main.get_command_from_info(spread, **_PLAIN)
+
+
+def _outline(info: CommandInfo) -> Any:
+    def nothing() -> None: ...
+
+    outline = copy.copy(info)
+    nothing.__doc__ = info.callback.__doc__
+    outline.callback = nothing
+    return typer.main.get_command_from_info(outline, **_PLAIN)
 
 
 def _spread(command: Callable[..., Any]) -> Callable[..., Any]:
