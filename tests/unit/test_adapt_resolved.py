@@ -13,6 +13,7 @@ from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolver_changes import (
     freed_of_builds,
+    least_of,
     moved_changes,
     removed_changes,
     why_moved,
@@ -38,6 +39,7 @@ def wishes(project: Project) -> Wishes:
         ("<1.20", "1.21.6", "==1.21.6"),
         ("~=1.19.0", "1.21.6", "==1.21.6"),
         (">=2", "1.26.4", "==1.26.4"),
+        (">=1.16,<1.20", "1.21.6+cu11", "<=1.21.6,>=1.16"),
     ],
 )
 def test_a_pin_moves_and_a_range_reaches_as_far_as_it_must(asked: str, version: str, becomes: str) -> None:
@@ -70,6 +72,20 @@ def test_exported_builds_become_least_releases_where_one_is_for_another_python()
     changes = freed_of_builds(result, "3.10", (), {"numpy": SpecifierSet("<2")})
     assert [change.new for change in changes] == ["numpy<2,>=1.19.2", "libffi>=3.3"]
     assert freed_of_builds(result, "3.7", (), {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("exact", "least"),
+    [
+        ("==1.19.2", ">=1.19.2"),
+        ("==1.19.*", ">=1.19"),
+        ("==1.3.2+ecbda83", ">=1.3.2"),
+        ("===1.0-odd", ""),
+        ("==1.0,!=1.0.1,<2", ">=1.0,!=1.0.1,<2"),
+    ],
+)
+def test_an_exact_release_becomes_the_least_whatever_it_looks_like(exact: str, least: str) -> None:
+    assert least_of(SpecifierSet(exact)) == SpecifierSet(least)
 
 
 @pytest.mark.parametrize(

@@ -19,27 +19,24 @@ from gpuenv.adapt.dependencies import (
     why_of,
     without_builds,
 )
+from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.minimal_upgrades import Settlement
-from gpuenv.adapt.model import DependencyFile, RequirementChange
+from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
-from gpuenv.adapt.patch.apply import adapted_files, unchangeable
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
-from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.model.wheel import Platform
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.resolution.conda.environment_yml import parse_environment_file
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.request import STACK
@@ -67,7 +64,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     if changes:
         warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
         changes = _others_changed(Stack(solution, question, wishes, changes, configuration, _no_plan), task)
-    file = _environment(task, changes)
+    file = environment_of(task.project, changes, task.machine_target.platform)
     stack = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
     requirements = (*stack, *map(Requirement, file.pip))
     question = question.with_request(replace(question.request, requirements=requirements))
@@ -102,25 +99,6 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
     if not results:
         raise refusals[0]
     return min(results, key=lambda item: item[:2])[2]
-
-
-def _environment(task: Task, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
-    files = [file for file in adapted_files(task.project, changes) if file.kind == "environment"]
-    parsed = [_parsed(file, task.machine_target.platform) for file in files]
-    return EnvironmentFile(
-        stack=tuple(text for file in parsed for text in file.stack),
-        specs=tuple(text for file in parsed for text in file.specs),
-        pip=tuple(text for file in parsed for text in file.pip),
-        channels=tuple(dict.fromkeys(name for file in parsed for name in file.channels)),
-        kept=tuple(pair for file in parsed[:1] for pair in file.kept),
-    )
-
-
-def _parsed(file: DependencyFile, platform: Platform) -> EnvironmentFile:
-    try:
-        return parse_environment_file(file.text, platform)
-    except ValueError as error:
-        raise unchangeable((file.path,), error) from None
 
 
 def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:

@@ -253,9 +253,9 @@ class _Search(Struct):
             if version is None:
                 continue
             if name not in moved:
-                instead[name] = str(self._specifier(name)) if pin else f">={version}"
+                instead[name] = str(self._specifier(name)) if pin else f">={version.public}"
             else:
-                instead[name] = f">={pin}" if pin and version > pin else f"=={version}"
+                instead[name] = f">={pin.public}" if pin and version > pin else f"=={version}"
         outcome = self._ask(instead, lowest=True)
         lowest = _versions(outcome) if isinstance(outcome, Resolved) else versions
         return {name: lowest.get(name, versions[name]) for name in moved}

@@ -10,7 +10,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
-from gpuenv.adapt.nearest.request import Wishes, requirement_of
+from gpuenv.adapt.nearest.request import Wishes, public, requirement_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
 from gpuenv.resolution.request import STACK, admits
@@ -75,10 +75,19 @@ def freed_of_builds(
     for line in exported:
         requirement = requirement_of(line)
         if id(line) not in changed and requirement is not None and _python_of_build(line) != wanted:
-            least = SpecifierSet(str(requirement.specifier).replace("==", ">=", 1))
-            requirement.specifier = least & limits.get(line.project, SpecifierSet())
+            requirement.specifier = least_of(requirement.specifier) & limits.get(line.project, SpecifierSet())
             changes.append(changed_line(line, str(requirement), Because(text, line.text.strip())))
     return tuple(changes)
+
+
+def least_of(specifiers: SpecifierSet) -> SpecifierSet:
+    """Return exact releases as the least ones, without local versions: `==1.3.2+ecbda83` as `>=1.3.2`."""
+    clauses = (
+        f">={item.version.removesuffix('.*')}" if item.operator == "==" else str(item)
+        for item in public(specifiers)
+        if item.operator != "==="  # what follows may be anything
+    )
+    return SpecifierSet(",".join(clauses))
 
 
 _PYTHON_BUILD = re.compile(r"=(?:[^=\s]*_)?(py\d{2,3})(?:h[0-9a-f]{7}|_|$)")
@@ -101,7 +110,7 @@ def widened(specifiers: SpecifierSet, version: Version) -> SpecifierSet:
     lower = [item for item in bounds if admits(SpecifierSet(str(item)), version)]
     upper = [item for item in specifiers if item.operator in ("<", "<=")]
     if lower and upper and len(specifiers) == len(lower) + len(upper):
-        return SpecifierSet(",".join([*map(str, lower), f"<={version}"]))
+        return SpecifierSet(",".join([*map(str, lower), f"<={version.public}"]))
     return SpecifierSet(f"=={version}")
 
 

@@ -24,7 +24,7 @@ _CUDA_NAMES = ("pytorch-cuda", "cudatoolkit", "cuda-version")
 CUDA_FEATURE = re.compile(r"cuda(?P<major>\d{1,2})(?P<minor>\d)")  # `cuda100` chose the build of torch 1.0
 # what chooses torch's build, or comes with it: none of it is PyPI's, where others may have taken the names
 WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *_CUDA_NAMES})
-_NO_CHANNELS = ("nodefaults", "defaults")
+NO_CHANNELS = ("nodefaults", "defaults")
 _LARGEST = 500_000  # values: more than any file of a person's has
 
 
@@ -42,26 +42,35 @@ def parse_environment_file(text: str, platform: Platform) -> EnvironmentFile:
         - timm==0.6.12
     """
     document = _load(text)
-    if not isinstance(document, Mapping):
-        raise ValueError(tr("it is not a mapping of keys"))
-    _refuse_bomb(document)
     if not {"dependencies", "channels", "name"} & document.keys():  # a compose file, say
         raise ValueError(tr("it has neither `name` nor `channels` nor `dependencies`"))
     reading = _Reading(platform)
     for item in selected(_list_of(document, "dependencies"), platform, reading.tell_selector):
         reading.take(item)
-    kept = tuple((str(key), _plain(value)) for key, value in document.items() if key not in _OWN_KEYS)
-    return reading.result(_channels(_list_of(document, "channels")), kept)
+    return reading.result(_channels(_list_of(document, "channels")), _kept(document))
 
 
-def _load(text: str) -> Any:
+def parse_kept_keys(text: str) -> tuple[tuple[str, Any], ...]:
+    """Return the keys of an environment.yml that gpuenv does not read, with values; raise ValueError."""
+    return _kept(_load(text))
+
+
+def _kept(document: Mapping[Any, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((str(key), _plain(value)) for key, value in document.items() if key not in _OWN_KEYS)
+
+
+def _load(text: str) -> Mapping[Any, Any]:
     from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 
     try:
-        return YAML().load(check_yaml(text))
+        document = YAML().load(check_yaml(text))
     except (YAMLError, ValueError, RecursionError) as error:
         raise ValueError(tr("it is not valid YAML: {error}", error=_reason(error))) from None
+    if not isinstance(document, Mapping):
+        raise ValueError(tr("it is not a mapping of keys"))
+    _refuse_bomb(document)
+    return document
 
 
 def _reason(error: Exception) -> str:
@@ -95,7 +104,7 @@ def _channels(listed: list[Any]) -> tuple[str, ...]:
     for name in listed:
         if not isinstance(name, str) or not name.strip() or name.startswith("-") or not name.isprintable():
             raise ValueError(tr("`{name}` is not a valid channel", name=str(name)[:80]))
-    return tuple(dict.fromkeys(name.strip() for name in listed if name not in _NO_CHANNELS))
+    return tuple(dict.fromkeys(name.strip() for name in listed if name not in NO_CHANNELS))
 
 
 class _Reading(Struct):
