@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.installers.protocol import InstallRequest
-from gpuenv.installers.uv import parse_python_list, steps
+from gpuenv.installers.uv import steps
+from gpuenv.installers.uv_pythons import parse_python_list
 from gpuenv.model.plan import Sources
 from gpuenv.model.python import PythonOffer
 

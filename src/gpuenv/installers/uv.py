@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
-from typing import Any
-
-from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.configuration.active_environment import without_active_hold
@@ -24,18 +20,16 @@ from gpuenv.installers.protocol import (
     without,
 )
 from gpuenv.installers.reaching import uv_reaching
+from gpuenv.installers.uv_pythons import managed_pythons
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import FoundPython
 from gpuenv.model.plan import CheckedStack, Sources, Step
 from gpuenv.model.python import PythonOffer
-from gpuenv.process import subprocesses as process
 from gpuenv.process.surroundings import find_executable
 from gpuenv.process.uv_binary import find_embedded_uv
-from gpuenv.untrusted.documents import load_json
 
 NAME = "uv"
 REFUSING_DOWNLOADS = ("UV_PYTHON_DOWNLOADS", "UV_OFFLINE")
-_LIST_LIMIT_S = 20.0
 # `--torch-backend` sends torch to download.pytorch.org whatever the index options say (facts: B1 to B3).
 _MISLEADING = (
     *MISLEADING, "UV_TORCH_BACKEND", "UV_SYSTEM_PYTHON", "UV_VENV_CLEAR", "UV_NO_VERIFY_HASHES",
@@ -140,63 +134,8 @@ def exact_pythons(environ: Mapping[str, str], *, offline: bool = False) -> tuple
 def _on_offer(
     environ: Mapping[str, str], *, offline: bool, exact: bool = False, uv: str | None = None
 ) -> tuple[PythonOffer, ...]:
-    managed = _managed(uv or find(), tuple(sorted(environ.items())), exact=exact)
+    managed = managed_pythons(uv or find(), tuple(sorted(environ.items())), exact=exact)
     downloads, uv_offline = (environ.get(name, "") for name in REFUSING_DOWNLOADS)
     if offline or downloads in {"never", "manual", "false", "0"} or uv_offline not in {"", "0", "false"}:
         return tuple(offer for offer in managed if offer.installed)
     return managed
-
-
-@cache
-def _managed(uv: str, environ: tuple[tuple[str, str], ...], *, exact: bool) -> tuple[PythonOffer, ...]:
-    # without a PATH uv does not run the interpreters on it, such as slow pyenv shims
-    every = ("--all-versions",) if exact else ()
-    argv = (uv, "python", "list", "--managed-python", *every, "--output-format", "json")
-    listed = process.run(argv, timeout_s=_LIST_LIMIT_S, environ={**uv_variables(dict(environ)), "PATH": ""})
-    try:
-        return parse_python_list(listed.stdout, exact=exact) if listed.ok else ()
-    except ValueError:
-        return ()  # an older or newer uv
-
-
-def parse_python_list(text: str, *, exact: bool = False) -> tuple[PythonOffer, ...]:
-    """Parse what `uv python list --output-format json` prints; only final releases of CPython count.
-
-        [{"key": "cpython-3.13.18+freethreaded-linux-x86_64-gnu", "version": "3.13.18", "path": null,
-          "version_parts": {"major": 3, "minor": 13, "patch": 18}, "variant": "freethreaded",
-          "implementation": "cpython", "url": "https://..."}]
-
-    Of several with one MAJOR.MINOR, an installed one is kept, else the newest; `exact` keeps every patch
-    release. Raises ValueError.
-    """
-    rows = load_json(text)
-    if not isinstance(rows, list):
-        raise ValueError(tr("uv's list of Pythons is not a list"))
-    best: dict[object, tuple[bool, int, PythonOffer]] = {}
-    for row in rows:
-        patch, offer = _parse_row(row)
-        if offer is None:
-            continue
-        key = (offer.minor, offer.free_threaded, patch if exact else None)
-        if exact:
-            offer = replace(offer, version=f"{offer.version}.{patch}")
-        if key not in best or (offer.installed, patch) > best[key][:2]:
-            best[key] = (offer.installed, patch, offer)
-    newest_first = sorted(best.values(), key=lambda entry: entry[1], reverse=True)
-    return sort_offers(tuple(offer for _, _, offer in newest_first))
-
-
-def _parse_row(row: Any) -> tuple[int, PythonOffer | None]:
-    try:
-        parts = row["version_parts"]
-        major, minor, patch = int(parts["major"]), int(parts["minor"]), int(parts["patch"])
-        version, variant, path = row["version"], row.get("variant", "default"), row.get("path")
-        implementation = row["implementation"]
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        message = tr("`{row}` is not a valid entry of uv's list of Pythons", row=str(row)[:80])
-        raise ValueError(message) from None
-    known = implementation == "cpython" and variant in {"default", "freethreaded"}
-    if not known or version != f"{major}.{minor}.{patch}":
-        return 0, None
-    facts = {"installed": isinstance(path, str), "free_threaded": variant == "freethreaded"}
-    return patch, PythonOffer(f"{major}.{minor}", path, **facts)
