@@ -81,7 +81,16 @@ def test_a_requirements_file_is_read_with_its_comments_hashes_markers_and_extras
         ("git+https://x.example/openai/CLIP.git@main", "clip", "CLIP@ git+https://x.example/openai/CLIP.git@main"),
         ("-e git+https://x.example/a/apex.git#egg=apex", "apex", "apex@ git+https://x.example/a/apex.git#egg=apex"),
         ("numpy @ file:///croot/numpy_1620831194891", "numpy", "numpy"),
-        ("torch>=1.0.*", "torch", None),
+        ("torch>=1.0.*", "torch", "torch>=1.0"),
+        ("torch>=1.3.2+ecbda83, <2", "torch", "torch<2,>=1.3.2"),
+        ("torch>=1.0.x", "torch", None),
+        ("torch @ https://x.example/torch-1.0-cp36-cp36m-win_amd64.whl ; sys_platform == 'win32'", "torch",
+         'torch==1.0; sys_platform == "win32"'),
+        ("git+https://x.example/a/b.git ; python_version > '3'", "b",
+         'b@ git+https://x.example/a/b.git ; python_version > "3"'),
+        ("git+https://x.example/a/b.git#egg=c[d]", "c", "c[d]@ git+https://x.example/a/b.git#egg=c[d]"),
+        ("https://x.example/a/b/archive/main.zip", "b", "b@ https://x.example/a/b/archive/main.zip"),
+        ("https://x.example/foo_bar-1.0.tar.gz", "foo-bar", "foo-bar@ https://x.example/foo_bar-1.0.tar.gz"),
         ("torch==1.10.0.post1", "torch", "torch==1.10.0.post1"),
         ("numpy=1.19.2=py38h54aff64_0", "numpy", "numpy==1.19.2"),
         ("pytorch=1.7.1=py3.8_cuda11.0.221_cudnn8.0.5_0", "torch", "torch==1.7.1+cu110"),
@@ -95,8 +104,48 @@ def test_a_line_of_a_requirements_file(line: str, project: str, requirement: str
     assert (declared.project, message, declared.text) == (project, requirement, line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git+https://x.example/a/b.git#subdirectory=python",
+        "https://x.example/data",
+        "some thing odd",
+        "torch>=1.0.x",
+        "./more.tar.gz",
+        "--pre",
+        "--no-binary :all:",
+        "-r",
+        "-",
+        "-x y",
+        "-e",
+        "===",
+        "torch --trusted-host x.example",
+    ],
+)
+def test_a_line_that_does_not_count_is_named(line: str) -> None:
+    (warning,) = read("requirements.txt", f"numpy\n{line}  # why\n").warnings
+    assert warning.startswith("requirements.txt:2: ")
+
+
+def test_a_project_beside_the_file_is_told_with_a_command_that_a_shell_takes_as_it_is() -> None:
+    text = "-e .\n./sub[extra]\nmore/sub\n-e near\nfile:../away\n-e 'a $(b)'\n"
+    parsed = parse_file(DependencyFile("in/requirements.txt", "requirements", text), "linux-64")
+    commands = [warning.split("run `")[1].split("` in the")[0] for warning in parsed.warnings]
+    assert commands == [
+        "pip install -e in",
+        "pip install in/sub",
+        "pip install in/more/sub",
+        "pip install -e in/near",
+        "pip install away",
+        "pip install -e 'in/a $(b)'",
+    ]
+    assert {more.kind for more in parsed.more} == {"project"}
+
+
 def test_files_that_a_requirements_file_names_are_told_with_their_kind() -> None:
-    text = "-r base.txt\n--requirement=more.txt\n-c bounds.txt\n-e .\n./sub[extra]\n-rnear.txt\n"
+    text = (
+        "-r base.txt\n--requirement=more.txt\n-c bounds.txt\n-e .\n./sub[extra]\n-rnear.txt\n-r 'a b.txt'\n"
+    )
     assert [(more.path, more.kind, more.line) for more in read("requirements.txt", text).more] == [
         ("base.txt", "requirements", 1),
         ("more.txt", "requirements", 2),
@@ -104,6 +153,7 @@ def test_files_that_a_requirements_file_names_are_told_with_their_kind() -> None
         (".", "project", 4),
         ("./sub", "project", 5),
         ("near.txt", "requirements", 6),
+        ("a b.txt", "requirements", 7),
     ]
 
 
@@ -225,3 +275,27 @@ def test_a_readme_hints_by_its_first_install_lines() -> None:
     ]
     assert "another way" in read("README.md", README).warnings[0]
     assert all(declared.hint for declared in read("README.md", README).declared)
+
+
+def test_files_that_setuptools_takes_requirements_from_are_followed() -> None:
+    dynamic = "[project]\ndynamic = ['dependencies']\n[tool.setuptools.dynamic]\ndependencies = {}\n"
+    named = dynamic.replace("{}", "{file = ['requirements.txt', 'more.txt']}")
+    assert [more.path for more in read("pyproject.toml", named).more] == ["requirements.txt", "more.txt"]
+    (warning,) = read("pyproject.toml", dynamic).warnings
+    assert "computed" in warning
+    cfg = "[options]\ninstall_requires = file: a.txt, b.txt\n[options.extras_require]\ngpu =\n  cupy\n"
+    parsed = read("setup.cfg", cfg)
+    assert [more.path for more in parsed.more] == ["a.txt", "b.txt"]
+    assert [warning.split(":")[1] for warning in parsed.warnings] == ["5"]
+    assert "computed" in read("setup.py", "setup(**settings())").warnings[0]
+
+
+def test_what_an_environment_file_lists_beside_requirements_is_told() -> None:
+    text = (
+        "dependencies:\n  - pip=20.2\n  - {pip: [torch, {a: b}], foo: bar}\n  - pip: numpy\n  - pip:\n"
+        "  - >\n    numpy\n  - scipy  # [win]\ndependencies: [b]\n"
+    )
+    parsed = read("environment.yml", text)
+    assert [declared.project for declared in parsed.declared] == ["torch"]
+    lines = [int(warning.split(":")[1]) for warning in parsed.warnings]
+    assert sorted(lines) == [2, 3, 3, 4, 6, 9]

@@ -101,7 +101,8 @@ def _as_clause(part: str) -> str:
     open_ended = (version != plain or operator == "=") and _RELEASE.fullmatch(plain) is not None
     if operator in ("", "=", "=="):
         return f"=={plain}.*" if open_ended else f"=={version}"
-    return f"{operator}{version if operator == '!=' else plain}"
+    # PEP 440 has no local version in a bound: `>=1.3.2+ecbda83`
+    return f"{operator}{version if operator == '!=' else plain.partition('+')[0]}"
 
 
 def as_requirement(text: str) -> str | None:

@@ -84,6 +84,15 @@ class Collector(Struct):
         except ValueError as error:
             raise ValueError(tr("line {number}: {reason}", number=self.line(at), reason=error)) from None
 
+    def is_bounded(self, text: str, at: int) -> bool:
+        """Whether text that stands at a place may be parsed; warn of it otherwise."""
+        try:
+            check_bounds(text)
+        except ValueError as error:
+            self.tell(at, tr("`{text}` is left unchanged: {reason}", text=shown(text), reason=error))
+            return False
+        return True
+
     def quoted(self, value: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the two places if `value` stands between them; warn where it is escaped or parted."""
         if self.file.text[start:end] == value:

@@ -6,6 +6,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.parsers.collector import Collector, not_understood
+from gpuenv.i18n.messages import tr
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.resolution.conda.environment_yml import (
     CUDA_FEATURE,
@@ -21,7 +22,8 @@ _CHOOSING = WITH_TORCH - {"libtorch", "torchtriton"}
 
 def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
     """Note a spec that stands between two places; what is not understood is told."""
-    collector.bounded(text, start)
+    if not collector.is_bounded(text, start):
+        return
     try:
         spec = parse_match_spec(text)
     except ValueError:
@@ -34,6 +36,8 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
     elif spec.name == "python":
         requirement = _specifier(spec)
     elif spec.name == "pip":
+        if spec.version:
+            collector.tell(start, tr("`{text}` is left unchanged: gpuenv chooses its pip itself", text=text))
         return
     else:
         requirement = _requirement(project, spec)

@@ -35,7 +35,14 @@ def read_environment(file: DependencyFile, platform: Platform) -> ParsedFile:
     """Read an environment.yml for a platform; raise ValueError for any other file."""
     collector = Collector(file)
     root = compose(file.text)
-    keys = dict(_entries(root))
+    keys: dict[str, Any] = {}
+    for key, value in _entries(root):
+        if key in keys:
+            where = _at(collector, value.start_mark)
+            collector.tell(
+                where, tr("`{key}` stands there a second time and is left unchanged", key=shown(key))
+            )
+        keys.setdefault(key, value)
     for node in _items(keys.get("channels"), "channels"):
         for start, end in _place(collector, node):
             collector.take("index", node.value, start, end, "conda")
@@ -67,7 +74,7 @@ def _entries(mapping: Any) -> Iterator[tuple[str, Any]]:
 
 def _items(node: Any, key: str) -> list[Any]:
     """The nodes of a list; each once, whatever aliases repeat it."""
-    if node is None or (node.id == "scalar" and node.value in ("", "null", "~")):
+    if node is None or _is_null(node):
         return []
     if node.id != "sequence":
         raise ValueError(tr("`{key}` is not a list", key=key))
@@ -82,19 +89,30 @@ def _read_dependency(collector: Collector, node: Any, platform: Platform) -> Non
             read_conda(collector, node.value, start, end)
         return
     entries = dict(_entries(node)) if node.id == "mapping" else {}
-    if set(entries) != {"pip"}:
-        start = _at(collector, node.start_mark)
-        text = collector.file.text[start:].partition("\n")[0]
-        collector.tell(start, tr("`{text}` is not a valid dependency", text=shown(text)))
-        return
-    for item in _items(entries["pip"], "pip"):
-        if item.id == "scalar" and _is_selected(collector, item, platform):
+    pip = entries.pop("pip", None)
+    listed = pip is not None and pip.id == "sequence"
+    if entries or not (listed or _is_null(pip)):
+        _tell_invalid(collector, node)
+    for item in _items(pip, "pip") if listed else ():
+        if item.id != "scalar":
+            _tell_invalid(collector, item)
+        elif _is_selected(collector, item, platform):
             for start, end in _place(collector, item):
                 read_line(collector, start, end)
 
 
+def _is_null(node: Any) -> bool:
+    return node is not None and node.id == "scalar" and node.value in ("", "null", "~")
+
+
+def _tell_invalid(collector: Collector, node: Any) -> None:
+    start = _at(collector, node.start_mark)
+    text = collector.file.text[start:].partition("\n")[0]
+    collector.tell(start, tr("`{text}` is not a valid dependency", text=shown(text.strip())))
+
+
 def _is_selected(collector: Collector, node: Any, platform: Platform) -> bool:
-    if node.id != "scalar":
+    if node.id != "scalar" or node.style in ("|", ">"):  # those end in the line below
         return True
     selector = _SELECTOR.match(collector.file.text, _at(collector, node.end_mark))
     fits = judge(selector["condition"], platform) if selector else True

@@ -24,7 +24,8 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, not_understood, shown
-from gpuenv.adapt.parsers.requirements_txt import read_pip, take_requirement
+from gpuenv.adapt.parsers.pip_requirement import read_pip
+from gpuenv.adapt.parsers.requirements_txt import take_requirement
 from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_spans, value_at
 from gpuenv.i18n.foreign_messages import translate_foreign
 from gpuenv.i18n.messages import N_, tr
@@ -37,7 +38,17 @@ _LEFT_ALONE: tuple[Key, ...] = (
     ("dependency-groups",),
     ("tool", "poetry", "group"),
     ("tool", "poetry", "dev-dependencies"),
+    ("tool", "pdm", "dev-dependencies"),
+    ("tool", "uv", "dev-dependencies"),
+    ("tool", "uv", "constraint-dependencies"),
+    ("tool", "uv", "override-dependencies"),
+    ("tool", "hatch", "envs"),
+    ("tool", "pixi", "dependencies"),
+    ("tool", "pixi", "pypi-dependencies"),
+    ("tool", "pixi", "feature"),
+    ("tool", "conda-lock", "dependencies"),
 )
+_DYNAMIC: Key = ("tool", "setuptools", "dynamic", "dependencies")
 _INDEXES: tuple[Key, ...] = (("tool", "uv", "index"), ("tool", "poetry", "source"))
 _SOURCES: Key = ("tool", "uv", "sources")
 _BOUND = re.compile(r"(?P<kind>[\^~])\s*(?P<release>\d{1,9}(?:\.\d{1,9}){0,4})(?P<rest>[^\s,]*)")
@@ -70,8 +81,27 @@ class _Reader:
         for count in range(len(listed) if isinstance(listed, list) else 0):
             for start, end, text in self._string(("project", "dependencies", count)):
                 take_requirement(self.collector, text, start, end)
+        self._dynamic()
         self._poetry()
         self._indexes()
+
+    def _dynamic(self) -> None:
+        """Have the files read that setuptools takes requirements from; what else computes them is told."""
+        named = value_at(self.document, (*_DYNAMIC, "file"))
+        files = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+        at = self._start(("project", "dynamic"))
+        for path in files:
+            if isinstance(path, str):
+                self.collector.follow(path, "requirements", self._start((*_DYNAMIC, "file")))
+        dynamic = value_at(self.document, ("project", "dynamic"))
+        elsewhere = files or value_at(self.document, _POETRY)
+        if not elsewhere and isinstance(dynamic, list) and "dependencies" in dynamic:
+            self.collector.tell(at, tr("`{table}` is computed and is left unchanged", table="dependencies"))
+
+    def _start(self, key: Key) -> int:
+        """Return where the first part of a key's value that has a place stands."""
+        keys = (key, (*key, 0), key[:-1])
+        return next((self.places[item].start for item in keys if item in self.places), 0)
 
     def _string(self, key: Key) -> Iterator[tuple[int, int, str]]:
         """Yield where a string stands within its quotes; nothing for none, or for one with escapes."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
-from gpuenv.adapt.parsers.requirements_txt import read_pip
+from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.resolution.request import STACK
 

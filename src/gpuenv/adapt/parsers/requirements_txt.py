@@ -11,32 +11,24 @@ https://pip.pypa.io/en/stable/reference/requirements-file-format/
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from collections.abc import Iterator
-from urllib.parse import unquote
-
-from msgspec import Struct
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, MoreKind, ParsedFile, not_understood, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
-from gpuenv.i18n.messages import tr
-from gpuenv.resolution.request import STACK
-from gpuenv.untrusted.bounds import check_wheel_name
+from gpuenv.adapt.parsers.pip_requirement import PipLine, read_editable, read_pip
+from gpuenv.i18n.messages import N_, tr
 
-_LONGEST = 4000  # characters: addresses are long, requirements are not
-_NAME = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
-_ADDRESS = re.compile(r"(?:(?:git|hg|svn|bzr)\+)?[a-z][a-z+]*://|git@|file:", re.IGNORECASE)
-_EGG = re.compile(r"[#&]egg=(?P<name>[A-Za-z0-9][\w.-]*)")
-_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz", ".tar.xz")
 _COMMENT = re.compile(r"(?:^|\s)#")
 _GOES_ON = " \t\f\v\r\n\\"
 _COMMENT_LINE = re.compile(r"\s*#")
 # an option and its value: `-f URL`, `-fURL`, `--find-links=URL`; a blank stands in front, or the line begins
 _OPTION = re.compile(
-    r"(?<!\S)(?:(?P<short>-[rcefi])\s*=?\s*|(?P<long>--[a-z][a-z-]*)(?:\s*=\s*|\s+|$))(?P<value>[^\s-]\S*)?"
+    r"(?<!\S)(?:(?P<short>-[rcefi])\s*=?\s*|(?P<long>--[a-z][a-z-]*)(?:\s*=\s*|\s+|$)|(?P<other>-\S*))"
+    r"(?P<value>\"[^\"]+\"|'[^']+'|[^\s-]\S*)?"
 )
 _OPTIONS = re.compile(r"(?<!\s)\s+--?[a-zA-Z]")  # where a requirement's own options begin
 _FILES: dict[str, MoreKind] = {
@@ -47,102 +39,10 @@ _FILES: dict[str, MoreKind] = {
 }
 _INDEXES = ("-f", "--find-links", "-i", "--index-url", "--pypi-url", "--extra-index-url")
 _EDITABLE = ("-e", "--editable")
+# they belong to the requirement in front of them, which keeps them
+_OWN = ("--hash", "--config-settings", "--config-setting", "--global-option", "--install-option")
 # `conda list --export`: numpy=1.19.2=py38h54aff64_0
 _EXPORTED = re.compile(r"[A-Za-z0-9_][\w.-]*=[^=\s<>!~]+(?:=[^=\s]+)?")
-
-
-class PipLine(Struct, frozen=True):
-    """A requirement as read: `project` canonical, `requirement` PEP 508 or None where it is not understood.
-
-    `warning` says what was not understood or left out; `folder` is that of a project beside the file.
-    """
-
-    project: str | None = None
-    requirement: str | None = None
-    warning: str | None = None
-    folder: str | None = None
-
-
-def read_pip(text: str) -> PipLine:
-    """Read one requirement without its options; whatever it is, nothing is raised.
-
-    torch==1.7.1+cu110; sys_platform == "linux"
-    https://index.example/whl/cu113/torch-1.11.0%2Bcu113-cp38-cp38-linux_x86_64.whl
-    numpy @ file:///croot/numpy_and_numpy_base_1620831194891
-    git+https://git.example/openai/CLIP.git#egg=clip
-    """
-    if len(text) > _LONGEST:
-        return PipLine(warning=not_understood(text))
-    if _ADDRESS.match(text):
-        return _address(text.partition(" ")[0])
-    is_file = "@" not in text and text.partition(";")[0].strip().lower().endswith(_ARCHIVES)
-    if is_file or text.endswith((".", "/", "\\")) or text.startswith(("./", "../", ".\\", ".[", "/", "~")):
-        return _local(text)
-    try:
-        return _named(Requirement(text), text)
-    except InvalidRequirement:
-        name = _NAME.match(text)
-        return PipLine(canonicalize_name(name[0]) if name else None, None, not_understood(text))
-
-
-def _named(requirement: Requirement, text: str) -> PipLine:
-    project = canonicalize_name(requirement.name)
-    url = requirement.url
-    if wheel := _compiled_wheel(url or "", project):
-        return wheel
-    if url is None or not url.startswith("file:"):
-        return PipLine(project, str(requirement))
-    requirement.url = None
-    message = tr("`{text}` is a directory on another machine: its version is not known", text=shown(text))
-    return PipLine(project, str(requirement), message)
-
-
-def _address(url: str) -> PipLine:
-    if wheel := _compiled_wheel(url):
-        return wheel
-    name = _EGG.search(url)
-    project = name["name"] if name else _name_in(url)
-    if project is None:
-        return PipLine(warning=not_understood(url))
-    try:
-        requirement = str(Requirement(f"{project} @ {url}"))
-    except InvalidRequirement:
-        return PipLine(canonicalize_name(project), None, not_understood(url))
-    return PipLine(canonicalize_name(project), requirement)
-
-
-def _compiled_wheel(url: str, project: str | None = None) -> PipLine | None:
-    """Return the requirement for a wheel that only some Pythons and systems can use, or of torch's stack.
-
-    Such a wheel was chosen for another machine; pure ones work wherever they are required.
-    """
-    filename = unquote(re.split(r"[#?]", url, maxsplit=1)[0]).replace("\\", "/").rpartition("/")[2]
-    try:
-        name, version, _, tags = parse_wheel_filename(check_wheel_name(filename))
-    except ValueError:
-        return None
-    compiled = any(tag.platform != "any" for tag in tags)
-    named = project or str(name)
-    return PipLine(named, f"{named}=={version}") if compiled or name in STACK else None
-
-
-def _name_in(url: str) -> str | None:
-    """Return what a repository is called: `…/NVIDIA/apex.git@22.04` gives `apex`."""
-    path = re.split(r"[#?]", url, maxsplit=1)[0]
-    last = path.rstrip("/").replace(":", "/").rpartition("/")[2].partition("@")[0]
-    if "+" not in path.partition("://")[0] or last.lower().endswith(_ARCHIVES):
-        return None
-    match = _NAME.fullmatch(last.removesuffix(".git"))
-    return match[0] if match else None
-
-
-def _local(text: str) -> PipLine:
-    path = text.partition(";")[0].strip()
-    if wheel := _compiled_wheel(path):
-        return wheel
-    if path.lower().endswith(_ARCHIVES):
-        return PipLine(warning=tr("`{text}` is a file next to it and is left unchanged", text=shown(path)))
-    return PipLine(folder=path.partition("[")[0])
 
 
 def read_requirements(file: DependencyFile, *, constraint: bool = False) -> ParsedFile:
@@ -189,13 +89,22 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def read_line(collector: Collector, start: int, end: int) -> None:
     """Read the requirement or the options between two places of a file's text."""
-    raw = collector.file.text[start:end]
-    if not raw.startswith("-"):
-        _read_requirement(collector, start, end)
+    raw = _joined(collector.file.text[start:end])
+    if not collector.is_bounded(raw, start):
         return
-    options = list(_OPTION.finditer(_joined(raw)))
-    for option in options:
-        _read_option(collector, option, start, start + len(raw) if len(options) == 1 else None)
+    own = None if raw.startswith("-") else _OPTIONS.search(raw)
+    options = list(_OPTION.finditer(raw, own.start() if own else 0)) if own or raw.startswith("-") else []
+    kept = [option for option in options if _name(option) in _OWN]
+    others = [option for option in options if option not in kept]
+    if raw.startswith("-"):
+        for option in options:
+            _read_option(collector, option, start, end if len(options) == 1 else None)
+        return
+    for option in others:
+        _read_option(collector, option, start, None)
+    if others:
+        end = start + len(raw[: others[0].start()].rstrip())
+    _read_requirement(collector, raw[: own.start()] if own else raw, start, end)
 
 
 def _joined(raw: str) -> str:
@@ -203,39 +112,49 @@ def _joined(raw: str) -> str:
     return re.sub(r"\\(\r?\n)", lambda end: " " * len(end[0]), raw)
 
 
+def _name(option: re.Match[str]) -> str:
+    return option["short"] or option["long"] or option["other"]
+
+
 def _read_option(collector: Collector, option: re.Match[str], base: int, end: int | None) -> None:
-    name, value = option["short"] or option["long"], (option["value"] or "").strip("'\"")
+    name, value = _name(option), (option["value"] or "").strip("'\"")
     start, end = base + option.start(), base + option.end() if end is None else end
     if name in _INDEXES and value:
         collector.take("index", value, start, end)
     elif name in _FILES and value:
         collector.follow(value, _FILES[name], start)
     elif name in _EDITABLE and value:
-        _take(collector, read_pip(collector.bounded(value, start)), start, end)
+        _take(collector, read_editable(value), start, end)
+    else:
+        template = N_("`{option}` is an option of pip's, which is left unchanged and does not count here")
+        collector.tell(start, tr(template, option=shown(option[0].strip())))
 
 
-def _read_requirement(collector: Collector, start: int, end: int) -> None:
-    raw = _joined(collector.file.text[start:end])
-    own = _OPTIONS.search(raw)
-    bare = raw[: own.start()] if own else raw
-    indexes = [match for match in _OPTION.finditer(raw) if (match["short"] or match["long"]) in _INDEXES]
-    for option in indexes:
-        _read_option(collector, option, start, None)
-    if indexes:
-        end = start + len(raw[: indexes[0].start()].rstrip())
+def _read_requirement(collector: Collector, bare: str, start: int, end: int) -> None:
     if _EXPORTED.fullmatch(bare):
         read_conda(collector, bare, start, end)
     else:
-        _take(collector, read_pip(collector.bounded(bare.strip(), start)), start, end)
+        _take(collector, read_pip(bare.strip()), start, end)
 
 
 def _take(collector: Collector, read: PipLine, start: int, end: int) -> None:
     if read.folder is not None:
-        collector.follow(read.folder, "project", start)
+        _follow_project(collector, read.folder, start, end)
     if read.warning is not None:
         collector.tell(start, read.warning)
     if read.project is not None:
         collector.take(read.project, read.requirement, start, end)
+
+
+def _follow_project(collector: Collector, folder: str, start: int, end: int) -> None:
+    """Have the files of a project beside the file read; it is not among what a plan installs."""
+    text = collector.file.text[start:end]
+    own = posixpath.normpath(posixpath.join(posixpath.dirname(collector.file.path), folder))
+    editable = ("-e",) if text.startswith("-") else ()
+    command = shlex.join(("pip", "install", *editable, own))
+    template = N_("`{text}` is not installed with the others: run `{command}` in the environment")
+    collector.tell(start, tr(template, text=shown(text), command=shown(command)))
+    collector.follow(folder, "project", start)
 
 
 def take_requirement(collector: Collector, text: str, start: int, end: int) -> None:

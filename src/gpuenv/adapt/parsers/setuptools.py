@@ -32,6 +32,7 @@ _FILE = re.compile(r"[\w./-]*require[\w./-]*\.(?:txt|in)", re.ASCII)
 _SECTION = re.compile(r"\[(?P<name>[^\]\r\n]+)\]")
 _OPTION = re.compile(r"(?P<name>[\w-]+)\s*[=:][ \t]*")
 _COMMENT = ("#", ";")
+_NOT_READ = (("options", "tests_require"), ("options", "setup_requires"))
 
 
 def read_setup(file: DependencyFile) -> ParsedFile:
@@ -44,6 +45,9 @@ def read_setup(file: DependencyFile) -> ParsedFile:
         reader.python(said["python_requires"])
     if "install_requires" in said:
         reader.requirements(said["install_requires"])
+    if "**" in said and "install_requires" not in said:
+        text = tr("`{table}` is computed and is left unchanged", table="install_requires")
+        collector.tell(reader.places.start(said["**"]), text)
     for name in ("extras_require", "tests_require", "setup_requires"):
         if name in said:
             collector.tell(reader.places.start(said[name]), tr("`{table}` is left unchanged", table=name))
@@ -86,7 +90,8 @@ def _keywords(tree: ast.Module, bound: dict[str, ast.expr]) -> Iterator[tuple[st
             if keyword.arg is not None:
                 yield keyword.arg, keyword.value
             else:
-                yield from _entries(_looked_up(keyword.value, bound))
+                entries = tuple(_entries(_looked_up(keyword.value, bound)))
+                yield from entries or (("**", keyword.value),)
 
 
 def _entries(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -152,7 +157,9 @@ class _Reader(Struct):
         named = next(self._files(value, 0), None)
         start = self.places.start(value)
         if named is None:
-            self.collector.tell(start, tr("`install_requires` is computed and is left unchanged"))
+            self.collector.tell(
+                start, tr("`{table}` is computed and is left unchanged", table="install_requires")
+            )
         else:
             self.collector.follow(named, "requirements", start)
 
@@ -181,18 +188,32 @@ class _Reader(Struct):
 
 
 def read_setup_cfg(file: DependencyFile) -> ParsedFile:
-    """Read a setup.cfg; nothing is raised."""
+    """Read a setup.cfg; nothing is raised but for what no person's file has."""
     collector = Collector(file)
-    for name, start, end in _values(file.text):
-        if name == "python_requires":
-            collector.take("python", file.text[start:end], start, end)
-        elif name == "install_requires":
-            take_requirement(collector, file.text[start:end], start, end)
+    for section, name, start, end in _values(file.text):
+        text = file.text[start:end]
+        if section == "options.extras_require" or (section, name) in _NOT_READ:
+            table = section if section == "options.extras_require" else name
+            collector.tell(start, tr("`{table}` is left unchanged", table=table))
+        elif (section, name) == ("options", "python_requires"):
+            collector.take("python", text, start, end)
+        elif (section, name) == ("options", "install_requires"):
+            _read_cfg_requirement(collector, text, start, end)
     return collector.result()
 
 
-def _values(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the options of `[options]`, one line of a value each, by the places of the line."""
+def _read_cfg_requirement(collector: Collector, text: str, start: int, end: int) -> None:
+    """Note one line: a requirement, or `file: requirements.txt, more.txt`."""
+    if not text.startswith("file:"):
+        take_requirement(collector, text, start, end)
+        return
+    for path in text.removeprefix("file:").split(","):
+        if path.strip():
+            collector.follow(path.strip(), "requirements", start)
+
+
+def _values(text: str) -> Iterator[tuple[str, str, int, int]]:
+    """Yield section and option of one line of a value each, by the places of the line."""
     at = 1 if text.startswith("\ufeff") else 0
     section, option = "", ""
     for line in re.split(r"(?<=\n)", text[at:]):
@@ -209,5 +230,5 @@ def _values(text: str) -> Iterator[tuple[str, int, int]]:
             option = begin["name"].lower().replace("-", "_")
             start += begin.end()
             bare = line[begin.end() :].strip()
-        if section == "options" and bare:
-            yield option, start, start + len(bare)
+        if section.startswith("options") and bare:
+            yield section, option, start, start + len(bare)
