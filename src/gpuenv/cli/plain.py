@@ -5,6 +5,7 @@ A line that is not of such a form, or a variable that says more, leaves the line
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import takewhile
@@ -94,10 +95,17 @@ def _list_mirrors(console: Console) -> int:
 
 
 def _plan(requirements: tuple[str, ...], console: Console, *, offline: bool) -> int:
-    from gpuenv.cli.commands.plan.plan import plan_with  # noqa: PLC0415
+    from gpuenv.planning.detect import detect_beside  # noqa: PLC0415
+
+    def load() -> Callable[..., int]:
+        from gpuenv.cli.commands.plan.plan import plan_with  # noqa: PLC0415 - takes as long as nvidia-smi
+
+        return plan_with
+
+    here, plan_with = detect_beside(os.environ, load)
     from gpuenv.planning.options import PlanOptions  # noqa: PLC0415
 
-    options = PlanOptions(requirements=requirements, offline=offline)
+    options = PlanOptions(requirements=requirements, offline=offline, here=here)
     return plan_with(options, "text", None, console)
 
 

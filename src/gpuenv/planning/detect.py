@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpuenv import matrices
+from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.host.detect import NVIDIA_SMI_LIMIT_S, detect_machine
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import UsageError
@@ -14,6 +15,8 @@ from gpuenv.model.errors import UsageError
 if TYPE_CHECKING:
     from gpuenv.knowledge.knowledge import Knowledge
     from gpuenv.model.machine import Machine
+
+T = TypeVar("T")
 
 LIMIT_VARIABLE = "GPUENV_NVIDIA_SMI_TIMEOUT"
 
@@ -24,6 +27,13 @@ def detect(environ: Mapping[str, str]) -> Machine:
     Raises UsageError for a limit that is not a positive number.
     """
     return detect_machine(environ, hardware_knowledge, timeout_s=_limit(environ.get(LIMIT_VARIABLE)))
+
+
+def detect_beside(environ: Mapping[str, str], work: Callable[[], T]) -> tuple[Machine, T]:
+    """Describe this machine, and return what `work` did meanwhile: nvidia-smi may take a second."""
+    beside = BackgroundTask(work)
+    machine = detect(environ)
+    return machine, beside.result()
 
 
 @cache

@@ -28,7 +28,9 @@ def choose_machines(
     options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge, here: Machine | None = None
 ) -> tuple[Machine, ...]:
     """Return the machines: saved ones, else `here` or what is detected, with the overrides of the options."""
-    bases = tuple(read_machine(path) for path in machine_files(options)) or (here or detect(environ),)
+    bases = tuple(read_machine(path) for path in machine_files(options)) or (
+        here or options.here or detect(environ),
+    )
     machines = tuple(describe(base, options, knowledge) for base in bases)
     if options.container is None:
         return machines

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gpuenv.model.machine import Machine
+
 
 class Container(Struct, frozen=True):
     """What a container has of its own, instead of the machine that it runs on.
@@ -23,8 +25,8 @@ class PlanOptions(Struct, frozen=True):
     `from_lock` is a lock that defines all that is installed. Not typed: `excluding`, names of mirrors and
     addresses of indexes that turned out to be broken, `container`, where an image is made, `on_nodes`:
     the machines make their environments themselves, with the Pythons that they have, `made_here`: the
-    environment is made on this machine, whatever machine it is for, and `only_shown`: the plan is not
-    carried out as it is.
+    environment is made on this machine, whatever machine it is for, `only_shown`: the plan is not carried out
+    as it is, and `here`: this machine, where it has been detected before.
     """
 
     requirements: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class PlanOptions(Struct, frozen=True):
     on_nodes: bool = False
     made_here: bool = False
     only_shown: bool = False
+    here: Machine | None = None
 
     @property
     def _is_manager_chosen(self) -> bool:
