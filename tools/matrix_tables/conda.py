@@ -20,6 +20,11 @@ _PREVIOUS = "https://pytorch.org/get-started/previous-versions/"
 _EXTRA = {"nvidia", _FORGE}
 _FIRST_IN_PARTS = (12,)  # the CUDA major that conda-forge has as packages of its own, not as cudatoolkit
 
+# until torch 1.10.2 the channel's builds were for the Pythons of the wheels, 3.6 the oldest of them;
+# `pytorch=1.10.2=py3.6_cuda11.3_cudnn8.2.0_0` stands in people's exports
+_OLDEST, _FIRST_WITHOUT = "3.6", Version("1.11")
+_BUILT_FOR = "https://github.com/pytorch/pytorch .circleci/cimodel/data/dimensions.py at 016030acc4ff"
+
 
 def build_conda(facts: Facts) -> list[Row]:
     """Make the rows of conda.json, sorted; raise UnusableFacts for a fact that can't be read."""
@@ -125,7 +130,7 @@ def _pytorch_row(fields: list[dict[str, str]], command: dict[str, str] | None) -
         "variant": _variant(cuda),
         "cuda": cuda,
         "platform": first["subdir"],
-        "pythons": _pythons([fact["python"] for fact in fields]),
+        "pythons": _pythons([*_unlisted(first["version"]), *(fact["python"] for fact in fields)]),
         "architectures": _targets(in_all),
         "cudnn": first["cudnn"] or None,
         "glibc": None,
@@ -134,9 +139,18 @@ def _pytorch_row(fields: list[dict[str, str]], command: dict[str, str] | None) -
         "channels": _channels(first["channels"], command),
         "torchvision": first["torchvision"].split(),
         "torchaudio": first["torchaudio"].split(),
-        "source": f"conda_pytorch_channel.csv: {first['source']}; {_PREVIOUS}",
+        "source": f"conda_pytorch_channel.csv: {first['source']}; {_PREVIOUS}{_source_of_unlisted(first)}",
         "evidence": "matrix",
     }
+
+
+def _unlisted(torch: str) -> list[str]:
+    """The Pythons of the channel's builds that the table of architectures left out."""
+    return [_OLDEST] if Version(torch) < _FIRST_WITHOUT else []
+
+
+def _source_of_unlisted(fact: dict[str, str]) -> str:
+    return f"; Python {_OLDEST}: {_BUILT_FOR}" if _unlisted(fact["version"]) else ""
 
 
 def _left_out(row: Row) -> str:

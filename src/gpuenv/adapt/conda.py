@@ -37,7 +37,7 @@ from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
-from gpuenv.resolution.conda.plan_part import assemble_from_channel
+from gpuenv.resolution.conda.plan_part import assemble_from_channel, known_build
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.resolve import ResolutionInput
@@ -58,7 +58,8 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     best = _nearest(task, configuration)
     solution = best.nearest.choices[0]
     question = best.nearest.question_for(solution)
-    changes = stack_changes(best.nearest, solution, task.project, task.knowledge)
+    build = known_build(solution, best.answer.builds)
+    changes = stack_changes(best.nearest, solution, task.project, task.knowledge, build)
     wishes = wishes_for(task.project, task.machine_target, solution.python)
     warnings: tuple[PlanWarning, ...] = ()
     if changes:

@@ -76,7 +76,8 @@ class Risk(Struct, frozen=True):
 class RequirementChange(Struct, frozen=True):
     """One changed, removed (`new` is None) or added (`asked` is None) line.
 
-    `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8`, an option line);
+    `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8` or conda's
+    spec of it `cuda-version=12.8`, an option line);
     the file's own notation is the renderer's business. `why` says which fact forces it, `source` where that
     was read. `pip` is true where a line of conda's becomes one of pip's: what conda does not bring.
     """

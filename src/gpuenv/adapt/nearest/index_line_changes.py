@@ -6,28 +6,38 @@ import shlex
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
+from gpuenv.adapt.model import DeclaredRequirement, RequirementChange, changed_line
+from gpuenv.adapt.nearest.cuda_lines import channel_of
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_of_page
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
+from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules.torch_bound import page_for
 
+_WITH_TORCH = ("pytorch", "conda-forge", "defaults", "main", "anaconda")  # channels that have a torch
+_BASES = ("conda-forge", "defaults", "main", "anaconda")  # where Python and all else comes from
+
 
 def index_changes(
-    question: ResolutionInput, solution: Solution, wishes: Wishes, stack: tuple[RequirementChange, ...]
+    question: ResolutionInput,
+    solution: Solution,
+    wishes: Wishes,
+    stack: tuple[RequirementChange, ...],
+    build: CondaBuild | None = None,
 ) -> Iterator[RequirementChange]:
     """Yield the changes of the pages that lead to another build of torch, or to nothing.
 
     Without a change of the stack a page is only added, where none leads to a local version. conda's channels
-    are named in full only where torch's is missing: then it belongs in front of them.
+    are named in full only where torch's is missing or stands behind one that has another torch: it belongs in
+    front of them.
     """
     lines = wishes.lines.get("index", ())
     if solution.candidate.kind == "conda":
-        yield from _channel(solution, lines)
+        yield from _channels(solution, lines, build)
         return
     of_torch = [line for line in lines if is_page_of_torch(address_of(line))]
     if stack or not (is_condas(wishes) or any(_leads(line, solution) for line in of_torch)):
@@ -41,12 +51,39 @@ def address_of(line: DeclaredRequirement) -> str:
     return line.requirement or line.text
 
 
-def _channel(solution: Solution, lines: tuple[DeclaredRequirement, ...]) -> Iterator[RequirementChange]:
-    name = solution.candidate.files[0].listing.source.name if solution.candidate.files else None
+def _channels(
+    solution: Solution, lines: tuple[DeclaredRequirement, ...], build: CondaBuild | None
+) -> Iterator[RequirementChange]:
+    """Yield the channel of torch where it is missing or hidden, and those that its build needs beside it.
+
+    A solver that keeps to the order of channels looks for torch in the first that has any.
+    """
+    name = channel_of(solution.candidate)
     named = [line for line in lines if line.notation == "conda"]
-    if name and named and name not in map(address_of, named):
-        text = tr("{build} is on the channel `{channel}`", build=solution.candidate.label, channel=name)
-        yield RequirementChange("index", None, None, name, text, solution.candidate.source)
+    if name is None or not named:
+        return
+    names = [_channel_in(line) for line in named]
+    because = Because(
+        tr("{build} is on the channel `{channel}`", build=solution.candidate.label, channel=name),
+        solution.candidate.source,
+    )
+    needed = [item for item in (build.channels if build else ()) if item not in (name, *_BASES)]
+    for missing in (item for item in needed if item not in names):  # in front of torch's, which comes next
+        text = tr("{build} needs the channel `{channel}`", build=solution.candidate.label, channel=missing)
+        yield RequirementChange("index", None, None, missing, text, solution.candidate.source)
+    if name not in names:
+        yield RequirementChange("index", None, None, name, because.text, because.source)
+        return
+    own = names.index(name)
+    first = next((position for position, item in enumerate(names) if item in _WITH_TORCH), own)
+    if first < own:
+        yield changed_line(named[first], name, because)
+        yield changed_line(named[own], names[first], because)
+
+
+def _channel_in(line: DeclaredRequirement) -> str:
+    """Return a channel by its name, its address too: `https://conda.anaconda.org/pytorch`."""
+    return address_of(line).strip("'\" ").rstrip("/").rpartition("/")[2]
 
 
 def _of_torch(solution: Solution, lines: list[DeclaredRequirement]) -> Iterator[RequirementChange]:

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
+from gpuenv.adapt.nearest.cuda_lines import cuda_changes
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
 from gpuenv.adapt.nearest.known_bad_dependencies import tightened
 from gpuenv.adapt.nearest.reasons import Reasons
@@ -35,6 +36,7 @@ from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import IndexedFile
+from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import COMPANIONS, STACK, admits
@@ -47,20 +49,26 @@ _BY_PIP = "matrix torch.json"
 
 
 def stack_changes(
-    nearest: Nearest, solution: Solution, project: Project, known: Knowledge | None = None
+    nearest: Nearest,
+    solution: Solution,
+    project: Project,
+    known: Knowledge | None = None,
+    build: CondaBuild | None = None,
 ) -> tuple[RequirementChange, ...]:
     """Return the changes that lead from the project to one of the nearest solutions, without risks.
 
     The stack's, Python's and CUDA's lines, the pages that torch comes from, and other packages as far as
     they are known to fail. In an environment.yml a torch that conda does not bring becomes a requirement with
-    a local version or a page, which belongs to its pip part. `known` tells of builds that a channel lacks.
+    a local version or a page, which belongs to its pip part. `known` tells of builds that a channel lacks,
+    `build` what a channel's build of torch is chosen by.
     """
     changing = _Changing(nearest, solution, project, known)
     stack = tuple(changing.stack())
     wishes = changing.wishes
-    pages = index_changes(nearest.question, solution, wishes, stack)
+    pages = index_changes(nearest.question, solution, wishes, stack, build)
     others = other_changes(nearest, solution, wishes)
-    changes = (*stack, *changing.python(), *changing.cuda(stack), *pages, *others)
+    cuda = cuda_changes(solution, wishes, build, changing.reasons, moved=bool(stack))
+    changes = (*stack, *changing.python(), *cuda, *pages, *others)
     return tuple(sorted(changes, key=_place))
 
 
@@ -207,20 +215,6 @@ class _Changing:
         if lines:
             because = self.reasons.for_python()
             yield from (changed_line(line, python.short, because) for line in lines)
-
-    def cuda(self, stack: tuple[RequirementChange, ...]) -> Iterator[RequirementChange]:
-        """Yield the changes of conda's lines that name another CUDA, or that nothing needs any more."""
-        if not is_condas(self.wishes):
-            return
-        variant = self.solution.candidate.variant
-        gone = self._leaves_conda and bool(stack)
-        for line in self.wishes.lines.get("cuda", ()):
-            if gone:
-                text = tr("torch wheels bring the CUDA that they need")
-                yield changed_line(line, None, Because(text, _BY_PIP))
-            elif line.requirement is not None and variant_in(line) != variant:
-                new = str(variant.cuda or variant)  # as conda names it: `11.3`, `cpu`
-                yield changed_line(line, new, self.reasons.for_variant())
 
 
 def _pinned(line: DeclaredRequirement, version: str) -> str:

@@ -18,15 +18,15 @@ _PIP = re.compile(
 )
 _CONDA = re.compile(r"(?P<name>(?:[\w./:-]+::)?[A-Za-z0-9_][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _PYTHON = re.compile(r"\d+\.\d+(?:\.\d+)?")
-_CUDA = re.compile(r"(?P<major>\d+)\.\d+")
-_LAST_CUDATOOLKIT = 11  # conda's package of that name; CUDA 12 and later are asked for by `cuda-version`
+_CUDA = re.compile(r"\d+\.\d+")
 _QUOTES = "\"'"
 
 
 def rendered(declared: DeclaredRequirement, new: str) -> str:
     """Return what replaces `asked.text` so that it says `new`; raise ValueError where it can't be said there.
 
-    `new` is PEP 508, a Python (`3.10`, or a specifier), a CUDA (`12.8`, `cpu`), an option line or an address.
+    `new` is PEP 508, a Python (`3.10`, or a specifier), a CUDA (`12.8`, `cpu`, or conda's spec of it,
+    `cuda-version=12.8`), an option line or an address.
     """
     if declared.project == "index":
         return _index(declared.text, new)
@@ -162,18 +162,14 @@ def _clause(text: str, python: str) -> str:
 
 
 def _cuda(text: str, new: str) -> str:
-    """The name says how: `cpuonly`, `cudatoolkit=10.2`, `pytorch-cuda=11.8`, `cuda-version=12.8`."""
-    match = _CUDA.fullmatch(new)
+    """A release goes where the old one stood; what is chosen by another name is a whole spec."""
     if new == "cpu":
         return "cpuonly"
-    if match is None:
+    if _CUDA.fullmatch(new) is None:
         return new
     name = (_CONDA.fullmatch(text) or {"name": text})["name"]
-    plain = name.rpartition("::")[2]
-    modern = plain in ("pytorch-cuda", "cuda-version")
-    fits = modern or (plain == "cudatoolkit" and int(match["major"]) <= _LAST_CUDATOOLKIT)
     gap = " " if re.match(r"[^=]*\s\d", text) else "="
-    return f"{name if fits else 'cuda-version'}{gap}{new}"
+    return f"{name}{gap}{new}"
 
 
 def quoted_within(text: str, quote: str) -> str:

@@ -38,7 +38,7 @@ def assemble_from_channel(
 ) -> Plan:
     """Return the plan for a choice of conda packages, without steps; `more` are specs of the user's."""
     plan = build_plan(question, decision, solution, configuration)
-    known = _known(solution, builds)
+    known = known_build(solution, builds)
     pins = pins_of(solution)
     limits = tuple(_as_spec(text) for text, _ in constraints_of(question, solution))
     cudnn = cudnn_limit(question, solution)
@@ -111,7 +111,8 @@ def cuda_of(target: Target) -> str | None:
     return str(min(known)) if known else None
 
 
-def _known(solution: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
+def known_build(solution: Solution, builds: tuple[CondaBuild, ...]) -> CondaBuild | None:
+    """Return the row of matrices/conda.json that a choice is of, None where it is not known."""
     key = (solution.candidate.torch, solution.candidate.variant)
     return next((build for build in builds if (build.build.torch, build.build.variant) == key), None)
 
