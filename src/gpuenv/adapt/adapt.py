@@ -33,12 +33,14 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 class AdaptOptions(Struct, frozen=True):
     """What is to be adapted: paths, and the day of the other packages (`2021-03-14`, or `git`).
 
-    `patch_alone`: nothing is installed here, so that no conda tool need be there for an environment.yml.
+    `source` is the file that is followed where several say different things. `patch_alone`: nothing is
+    installed here, so that no conda tool need be there for an environment.yml.
     """
 
     paths: tuple[Path, ...]
     exclude_newer: str | None = None
     patch_alone: bool = False
+    source: Path | None = None
 
 
 def adapt(
@@ -56,7 +58,7 @@ def adapt(
     """
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
-    project = read_project(adapting.paths, environ, platform_of(machines[0]))
+    project = read_project(adapting.paths, environ, platform_of(machines[0]), adapting.source)
     before = day_of(adapting.exclude_newer, project)
     if (
         adapting.patch_alone

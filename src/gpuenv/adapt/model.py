@@ -14,6 +14,10 @@ FileKind = Literal["requirements", "environment", "pyproject", "setup", "readme"
 Notation = Literal["pip", "conda", "poetry"]
 
 
+# What a file is to a person who looks for the versions, the most binding first.
+SourceKind = Literal["lock", "environment", "project", "install", "script", "prose"]
+SOURCE_KINDS: tuple[SourceKind, ...] = ("lock", "environment", "project", "install", "script", "prose")
+
 NO_PROJECTS = ("python", "cuda", "index")  # what a file requires beside projects
 
 
@@ -48,17 +52,38 @@ class DeclaredRequirement(Struct, frozen=True):
     constraint: bool = False
 
 
+class SourceFact(Struct, frozen=True):
+    """What a source says of torch's stack, Python or CUDA.
+
+    `used` where it counts in what is decided, `contradicts` where it is another thing than what counts.
+    """
+
+    declared: DeclaredRequirement
+    used: bool
+    contradicts: bool = False
+
+
+class Source(Struct, frozen=True):
+    """A file that says something; `followed` where it is the one that is adapted, or whose torch counts."""
+
+    path: str
+    kind: SourceKind
+    followed: bool
+    facts: tuple[SourceFact, ...]
+
+
 class Project(Struct, frozen=True):
     """All that was found: files, what they ask for, what was not understood, the day it was last changed.
 
     `date` is ISO 8601 (`2020-03-14`), from git; None where it is not known. `warnings` tell what was passed
-    over.
+    over. `sources` has what every file says, those that bind most first; `declared` what counts of it.
     """
 
     files: tuple[DependencyFile, ...]
     declared: tuple[DeclaredRequirement, ...]
     date: str | None = None
     warnings: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 class Risk(Struct, frozen=True):

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct, field
-from packaging.requirements import InvalidRequirement, Requirement
 
+from gpuenv.adapt.find_files import FoundFile, find_files
 from gpuenv.adapt.git_date import last_changed
-from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project, Source
 from gpuenv.adapt.parsers.collector import More, decode_text, shown
 from gpuenv.adapt.parsers.parse import parse_file
+from gpuenv.adapt.sources.choice import Choice, choose
+from gpuenv.adapt.sources.gather import gather
+from gpuenv.adapt.sources.names import PATCHABLE
+from gpuenv.adapt.sources.readers import ReadSource, read_source
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -23,32 +27,28 @@ _MOST = 100  # files that name one another
 _MOST_TOLD = 5  # lines that were not understood
 _ENVIRONMENTS = ("environment.yml", "environment.yaml", "conda.yml", "conda.yaml", "env.yml", "env.yaml")
 _PROJECT = ("pyproject.toml", "setup.py", "setup.cfg")
-_OTHERS = (
-    "*env*.yml",
-    "*env*.yaml",
-    "*conda*.yml",
-    "*conda*.yaml",
-    "*requirements*.txt",
-    "requirements/*.txt",
-)
-_READMES = ("readme", "install")
-_TEXTS = (".md", ".rst", ".txt", "")
 _MOST_CANDIDATES = 20
 
 
 def read_project(
-    paths: tuple[Path, ...], environ: Mapping[str, str], platform: Platform = "linux-64"
+    paths: tuple[Path, ...],
+    environ: Mapping[str, str],
+    platform: Platform = "linux-64",
+    source: Path | None = None,
 ) -> Project:
-    """Read files, or the files of folders and what their README says, for a platform.
+    """Read files, or those of folders that say what to install, for a platform.
 
     Nothing of them is run. Files that they name are read where they lie in the same checkout or folder.
-    Raises UsageError for what can't be read and where nothing is asked for.
+    `source` is the file that counts where several say different things. Raises UsageError for what can't be
+    read, where nothing is asked for, and where equals ask for different things.
     """
     reading = _Left(platform)
+    if source is not None and not any(path.is_dir() for path in paths):
+        raise _no_source(source)
     for path in paths:
         reading.open(path)
         if path.is_dir():
-            reading.folder(path)
+            reading.folder(path, source)
         else:
             reading.named(path, kind_of(path))
     if not any(map(_says_something, reading.declared)):
@@ -59,6 +59,7 @@ def read_project(
         declared=tuple(reading.declared),
         date=date,
         warnings=tuple(dict.fromkeys(reading.warnings)),
+        sources=tuple(reading.sources),
     )
 
 
@@ -76,6 +77,14 @@ def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
     )
 
 
+def _no_source(source: Path) -> UsageError:
+    return UsageError(
+        tr("`{path}` is not a file of the folder that says what to install", path=source),
+        code="no-source",
+        fixes=(Fix(tr("name a file of the folder that is adapted, or omit --source")),),
+    )
+
+
 class _Left(Struct):
     """Collects files and what they ask for; each file once."""
 
@@ -83,6 +92,7 @@ class _Left(Struct):
     files: list[DependencyFile] = field(default_factory=list)
     declared: list[DeclaredRequirement] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
     _seen: set[Path] = field(default_factory=set)
     _root: Path = field(default_factory=Path)
 
@@ -104,24 +114,49 @@ class _Left(Struct):
                 because=(Because(reason, str(path)),),
             ) from None
 
-    def folder(self, folder: Path) -> None:
-        """Read the first files of a folder that require something, and its README."""
-        choices = candidates(folder)
-        used = next((choice for choice in choices if self._try(choice)), ())
-        unused = [path for choice in choices if choice != used for path in choice]
-        if used and unused:
-            template = N_("{used} is used; {others} were not read: name one to read it instead")
-            self.warnings.append(tr(template, used=_listed(used), others=_listed(unused[:6])))
-        for path in readmes(folder):
-            if self._lies_here(path):
-                self._read_hints(path)
+    def folder(self, folder: Path, source: Path | None) -> None:
+        """Read the file of a folder that is adapted, and what the others say beside it."""
+        found = find_files(folder)
+        asked = {source.resolve(), (folder / source).resolve()} if source is not None else set()
+        named = next((item for item in found if item.path.resolve() in asked), None)
+        if source is not None and named is None:
+            raise _no_source(source)
+        is_adapted = named is not None and named.name.reader in PATCHABLE
+        choices = [self._choice(folder, paths) for paths in candidates(folder, found)]
+        self.warnings += (text for choice in choices if not choice.files for text in choice.warnings)
+        if named is not None and is_adapted:
+            together = project_files(named.path.parent) if named.name.kind == "project" else (named.path,)
+            choices = [self._choice(folder, together)]
+        first = None if is_adapted else named
+        chosen = choose(choices, ask=named is None)
+        own = chosen.files if chosen else ()
+        others = self._others(found, {Path(file.path).resolve() for file in own})
+        gathered = gather(chosen, others, _name(first.path) if first else None, ask=named is None)
+        self.files += (*own, *gathered.files)
+        self.declared += gathered.declared
+        self.warnings += (*(chosen.warnings if chosen else ()), *gathered.warnings)
+        self.sources += gathered.sources
 
-    def _try(self, choice: tuple[Path, ...]) -> bool:
-        """Whether any of these files requires something; broken ones are reported."""
-        before = len(self.declared)
-        for path in choice:
-            self._forgiving(path, kind_of(path))
-        return any(item.project != "python" and _says_something(item) for item in self.declared[before:])
+    def _choice(self, folder: Path, paths: tuple[Path, ...]) -> Choice:
+        """Read files that are adapted together apart from all others; broken ones are reported."""
+        apart = _Left(self.platform, _seen=set(self._seen), _root=self._root)
+        for path in paths:
+            apart._forgiving(path, kind_of(path))
+        names = tuple(path.relative_to(folder).as_posix() for path in paths)
+        return Choice(names, tuple(apart.files), tuple(apart.declared), tuple(apart.warnings))
+
+    def _others(self, found: tuple[FoundFile, ...], own: set[Path]) -> tuple[ReadSource, ...]:
+        """Read what the other files say; of those nobody named nothing has to be understood."""
+        results: list[ReadSource] = []
+        for item in found:
+            if item.path.resolve() in own or not self._lies_here(item.path):
+                continue
+            try:
+                file = DependencyFile(_name(item.path), "readme", decode_text(_content(item.path)))
+                results += read_source(file, item.name, item.relative, self.platform)
+            except (OSError, ValueError):
+                continue
+        return tuple(results)
 
     def _forgiving(self, path: Path, kind: FileKind, *, constraint: bool = False) -> None:
         """Read a file that nobody named: a link may lead anywhere, as what it leads to is shown."""
@@ -171,23 +206,6 @@ class _Left(Struct):
     def _lies_here(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self._root)
 
-    def _read_hints(self, path: Path) -> None:
-        try:
-            file = DependencyFile(_name(path), "readme", decode_text(_content(path)))
-            parsed = parse_file(file, self.platform)
-        except (OSError, ValueError):  # prose, of which nothing has to be understood
-            return
-        hints = without_answered(parsed.declared, tuple(self.declared))
-        if not hints:
-            return
-        self.files.append(file)
-        self.declared += hints
-        self.warnings += parsed.warnings
-        for hint in hints:
-            if (hint.project, hint.notation) != ("index", "conda"):  # a channel says nothing alone
-                place = f"{shown(hint.file)}:{hint.line}"
-                self.warnings.append(tr("{place} has `{text}`", place=place, text=shown(hint.text)))
-
 
 def _content(path: Path) -> bytes:
     if path.exists() and not path.is_file():
@@ -206,34 +224,6 @@ def _name(path: Path) -> str:
     return (plain.relative_to(here) if plain.is_relative_to(here) else plain).as_posix()
 
 
-def _listed(paths: tuple[Path, ...] | list[Path]) -> str:
-    return ", ".join(shown(_name(path)) for path in paths)
-
-
-def without_answered(
-    hints: tuple[DeclaredRequirement, ...], declarations: tuple[DeclaredRequirement, ...]
-) -> tuple[DeclaredRequirement, ...]:
-    """Return the hints about what the files leave open: a project without a version, the Python, the CUDA."""
-    said = {declared.project for declared in declarations if not _is_open(declared)}
-    left = tuple(hint for hint in hints if hint.project not in said)
-    if any(hint.project == "torch" for hint in left):
-        return left
-    return tuple(hint for hint in left if hint.project not in ("index", "cuda"))  # they were torch's
-
-
-def _is_open(declared: DeclaredRequirement) -> bool:
-    """Whether a line leaves the version to whoever reads it; one that is not understood does not."""
-    if declared.project in ("python", "cuda", "index"):
-        return declared.requirement == ""
-    if declared.requirement is None:
-        return False
-    try:
-        requirement = Requirement(declared.requirement)
-    except InvalidRequirement:
-        return False
-    return not requirement.specifier and requirement.url is None
-
-
 def kind_of(path: Path) -> FileKind:
     """Return the kind of a file by its name; anything that is not known is taken for pip's requirements."""
     name = path.name.lower()
@@ -246,23 +236,16 @@ def kind_of(path: Path) -> FileKind:
     return "readme" if name.startswith("readme") or name.endswith((".md", ".rst")) else "requirements"
 
 
-def candidates(folder: Path) -> tuple[tuple[Path, ...], ...]:
-    """Return the files that may say what to install, the likeliest first; those that go together in one."""
-    single = [folder / name for name in ("requirements.txt", *_ENVIRONMENTS)]
-    others = [path for pattern in _OTHERS for path in sorted(folder.glob(pattern))][:_MOST_CANDIDATES]
-    project = project_files(folder)
-    results = [(path,) for path in single if path.is_file()]
-    rest = [(path,) for path in others if path.is_file()]
-    return tuple(dict.fromkeys((*results, *((project,) if project else ()), *rest)))
+def candidates(folder: Path, found: tuple[FoundFile, ...]) -> tuple[tuple[Path, ...], ...]:
+    """Return the files that may be adapted, those of a project in one, the likeliest of equals first."""
+    first = [folder / name for name in ("requirements.txt", *_ENVIRONMENTS)]
+    lists = [item.path for item in found if item.name.reader in ("requirements", "environment")]
+    ordered = sorted(lists, key=lambda path: first.index(path) if path in first else len(first))
+    projects = dict.fromkeys(item.path.parent for item in found if item.name.kind == "project")
+    groups = [files for parent in projects if (files := project_files(parent))]
+    return tuple([(path,) for path in ordered][:_MOST_CANDIDATES] + groups[:_MOST_CANDIDATES])
 
 
 def project_files(folder: Path) -> tuple[Path, ...]:
     """Return the files in which a project says what it requires."""
     return tuple(folder / name for name in _PROJECT if (folder / name).is_file())
-
-
-def readmes(folder: Path) -> tuple[Path, ...]:
-    """Return the files that tell people how to install, the README first."""
-    texts = (path for path in sorted(folder.iterdir()) if path.suffix.lower() in _TEXTS)
-    named = (path for path in texts if path.stem.lower().startswith(_READMES) and path.is_file())
-    return tuple(sorted(named, key=lambda path: (not path.stem.lower().startswith("readme"), len(path.name))))

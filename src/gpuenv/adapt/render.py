@@ -12,20 +12,58 @@ from typing import Any
 from msgspec import to_builtins
 
 from gpuenv.adapt.model import (
+    NO_PROJECTS,
     Adaptation,
     DeclaredRequirement,
     DependencyFile,
     Project,
     RequirementChange,
     Risk,
+    Source,
+    SourceFact,
 )
+from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.patch.apply import unapplied
 from gpuenv.adapt.patch.notation import rendered
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import tr
 
+_WIDEST = 48  # of the paths in the table of sources
+_MOST_SOURCES = 12
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+def render_sources(project: Project) -> str:
+    """Return what each file says of torch's stack, Python and CUDA, and which of it is not followed.
+
+    Empty where one file alone says something.
+    """
+    said = [source for source in project.sources if any(map(_is_told, source.facts))]
+    if len({source.path for source in said}) < 2:  # noqa: PLR2004 - there is nothing to compare
+        return ""
+    width = min(_WIDEST, max(len(source.path) for source in said[:_MOST_SOURCES]))
+    lines = [tr("what the files say:")]
+    for source in said[:_MOST_SOURCES]:
+        facts = ", ".join(_fact(fact) for fact in source.facts if _is_told(fact))
+        lines.append(f"  {shown(source.path):<{width}}  {one_line(facts)}")
+    if len(said) > _MOST_SOURCES:
+        lines.append(tr("  and {count} more, in --json", count=len(said) - _MOST_SOURCES))
+    return "\n".join(lines) + "\n"
+
+
+def _is_told(fact: SourceFact) -> bool:
+    return fact.declared.project != "index" and bool(fact.declared.requirement)
+
+
+def _fact(fact: SourceFact) -> str:
+    declared = fact.declared
+    blank = " " if declared.project == "cuda" else ""
+    named = f"{declared.project}{blank}" if declared.project in NO_PROJECTS else ""
+    text = shown(f"{named}{declared.requirement}")
+    if not fact.contradicts:
+        return tr("{text} (line {line})", text=text, line=declared.line)
+    return tr("{text} (line {line}, not followed)", text=text, line=declared.line)
 
 
 def render_changes(adaptation: Adaptation, *, verbose: bool = False) -> str:
@@ -82,9 +120,25 @@ def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
     return {
         "files": [{"path": file.path, "kind": file.kind} for file in adaptation.project.files],
         "date": adaptation.project.date,
+        "sources": [_source(source) for source in adaptation.project.sources],
         "changes": [_change(change, by_hand=change in by_hand) for change in adaptation.changes],
         "patch": patch_of(adaptation),
     }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    says = [
+        {
+            "project": fact.declared.project,
+            "requirement": fact.declared.requirement,
+            "line": fact.declared.line,
+            "text": shown(fact.declared.text.strip()),
+            "used": fact.used,
+            "contradicts": fact.contradicts,
+        }
+        for fact in source.facts
+    ]
+    return {"path": source.path, "kind": source.kind, "followed": source.followed, "says": says}
 
 
 def patch_of(adaptation: Adaptation) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, reduce
-from operator import and_
+from functools import cache
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from packaging.utils import parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, Project
+from gpuenv.adapt.nearest.agreement import joined, narrowed
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.python import PythonOffer
@@ -163,10 +163,11 @@ def _wishes(project: Project, platform: Platform, python: str) -> Wishes:
             lines[declared.project].append(declared)
     own = {name: wanted for name, wanted in _joined(counting, hint=False).items() if wanted}
     named, hinted = _variant(counting, hint=False), _variant(counting, hint=True)
-    if "torch" not in own:  # where a README says which torch, it says which build of it
+    releases = narrowed(own, _joined(counting, hint=True))
+    if releases.get("torch") != own.get("torch"):  # who says which torch says which build of it
         named = named or hinted
     by_project = {name: tuple(items) for name, items in lines.items()}
-    return Wishes(by_project, _joined(counting, hint=True) | own, _python(counting), named, hinted)
+    return Wishes(by_project, releases, _python(counting), named, hinted)
 
 
 def _counts(declared: DeclaredRequirement, environment: dict[str, str]) -> bool:
@@ -184,12 +185,9 @@ def _joined(counting: list[DeclaredRequirement], *, hint: bool) -> dict[str, Spe
 
 
 def _python(counting: list[DeclaredRequirement]) -> SpecifierSet | None:
-    for hint in (False, True):
-        lines = (item for item in counting if item.project == "python" and item.hint == hint)
-        specifiers = [wanted for wanted in map(python_of, lines) if wanted is not None]
-        if specifiers:
-            return reduce(and_, specifiers)
-    return None
+    lines = [item for item in counting if item.project == "python"]
+    own, hints = ([python_of(item) for item in lines if item.hint == hint] for hint in (False, True))
+    return joined(filter(None, own), filter(None, hints))
 
 
 def _variant(counting: list[DeclaredRequirement], *, hint: bool) -> Variant | None:

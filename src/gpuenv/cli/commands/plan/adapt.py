@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from gpuenv.adapt.adapt import AdaptOptions, adapt
 from gpuenv.adapt.model import Adaptation
-from gpuenv.adapt.render import patch_of, render_adaptation_data, render_changes
+from gpuenv.adapt.render import (
+    patch_of,
+    render_adaptation_data,
+    render_changes,
+    render_sources,
+)
 from gpuenv.adapt.write import write_files
 from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
@@ -74,7 +79,7 @@ def to_adapt(
     paths = (*map(_path, wanted.requirements or ()), *_named_files(wanted))
     rest = replace(wanted, requirements=None, requirement_files=None, environment_file=None)
     options = options_of(rest, (*program, "--adapt", *map(str, paths)))
-    return AdaptOptions(paths or (Path(),), arguments.exclude_newer), options
+    return AdaptOptions(paths or (Path(),), arguments.exclude_newer, source=arguments.source), options
 
 
 def _named_files(wanted: PlanArguments) -> tuple[Path, ...]:
@@ -99,6 +104,7 @@ def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: boo
     console.warn(adaptation.plan.warnings)
     if not console.quiet:
         print_data(render_text(adaptation.plan, verbose=console.verbose))
+        print_data(render_sources(adaptation.project))
         print_data(render_changes(adaptation, verbose=console.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:

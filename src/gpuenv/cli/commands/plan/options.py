@@ -128,6 +128,13 @@ class AdaptArguments(Struct, frozen=True):
             "commit (git).",
         ),
     ] = None
+    source: Annotated[
+        Path | None,
+        option(
+            "--source FILE",
+            "With --adapt: the file that is followed where several say different things.",
+        ),
+    ] = None
 
 
 class BootstrapArguments(Struct, frozen=True):
@@ -159,7 +166,11 @@ class BootstrapArguments(Struct, frozen=True):
 
 def check_without_adapt(arguments: AdaptArguments) -> None:
     """Raise UsageError for options that mean nothing without `--adapt`."""
-    options = (("--write", arguments.write), ("--exclude-newer", arguments.exclude_newer))
+    options = (
+        ("--write", arguments.write),
+        ("--exclude-newer", arguments.exclude_newer),
+        ("--source", arguments.source),
+    )
     given = next((name for name, value in options if value), None)
     if given is not None:
         raise bad_usage(tr("{option} requires --adapt", option=given), tr("add --adapt, or omit this option"))
