@@ -23,7 +23,7 @@ from gpuenv.resolution.request import COMPANIONS, STACK
 _WITH_TORCH = (*COMPANIONS, "cuda", "index")  # what a source says with its torch in mind
 
 
-class Settled(Struct, frozen=True):
+class CountingFacts(Struct, frozen=True):
     """The facts that count beside the adapted file, what each source says, and two that collide as equals."""
 
     counting: tuple[DeclaredRequirement, ...]
@@ -31,14 +31,14 @@ class Settled(Struct, frozen=True):
     colliding: tuple[ReadSource, ...] = ()
 
 
-def settle(own: Iterable[DeclaredRequirement], others: Sequence[ReadSource]) -> Settled:
+def settle(own: Iterable[DeclaredRequirement], others: Sequence[ReadSource]) -> CountingFacts:
     """Return what counts of other sources, which stand in their order, beside the adapted file's lines."""
     state = _State(tuple(own))
     taken = [_taken(state, source) for source in others]
     sources = (
         replace(item, facts=tuple(_judged(state, fact, item) for fact in item.facts)) for item in taken
     )
-    return Settled(tuple(state.counting), tuple(sources), tuple(state.colliding))
+    return CountingFacts(tuple(state.counting), tuple(sources), tuple(state.colliding))
 
 
 def _judged(state: _State, fact: SourceFact, source: Source) -> SourceFact:
