@@ -47,7 +47,10 @@ EXPLICIT = (
 IMAGE = 'ARG PYTORCH="1.6.0"\nARG CUDA="10.1"\nFROM pytorch/pytorch:${PYTORCH}-cuda${CUDA}-cudnn7-devel\n'
 COG = 'build:\n  cuda: "11.1"\n  python_version: "3.8"\n  python_packages:\n    - "torch==1.8.0"\n'
 WORKFLOW = "jobs:\n  t:\n    steps:\n    - run: |\n        pip install torch==1.5.0\n"
-PIPENV = '{"_meta": {"requires": {"python_version": "3.8"}}, "default": {"torch": {"hashes": [], "version": "==1.7.1"}}}'
+PIPENV = (
+    '{"_meta": {"requires": {"python_version": "3.8"}}, '
+    '"default": {"torch": {"hashes": [], "version": "==1.7.1"}}}'
+)
 
 
 @pytest.fixture
@@ -189,7 +192,8 @@ def test_what_the_paper_ran_comes_before_its_demos_and_nearer_before_deeper(
 
 EQUALS = [
     ({"requirements.txt": "torch==1.7.1\n", "environment.yml": CONDA}, "environment.yml", "1.4"),
-    ({"a/requirements.txt": "torch==1.7.1\n", "b/requirements.txt": "torch==1.4.0\n"}, "b/requirements.txt", "1.4"),
+    ({"a/requirements.txt": "torch==1.7.1\n", "b/requirements.txt": "torch==1.4.0\n"},
+     "b/requirements.txt", "1.4"),
     ({"a/Dockerfile": "RUN pip install torch==1.7.1\n", "b/Dockerfile": "RUN pip install torch==1.4.0\n"},
      "b/Dockerfile", "1.4"),
 ]  # fmt: skip

@@ -63,7 +63,7 @@ class SourceFact(Struct, frozen=True):
     contradicts: bool = False
 
 
-class Source(Struct, frozen=True):
+class ProjectSource(Struct, frozen=True):
     """A file that says something; `followed` where it is the one that is adapted, or whose torch counts."""
 
     path: str
@@ -83,7 +83,7 @@ class Project(Struct, frozen=True):
     declared: tuple[DeclaredRequirement, ...]
     date: str | None = None
     warnings: tuple[str, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[ProjectSource, ...] = ()
 
 
 class Risk(Struct, frozen=True):

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from gpuenv.adapt.find_files import FoundFile, find_files
 from gpuenv.adapt.git_date import last_changed
-from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project, Source
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Project, ProjectSource
 from gpuenv.adapt.parsers.collector import More, decode_text, shown
 from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.sources.choice import Choice, choose
@@ -92,7 +92,7 @@ class _Left(Struct):
     files: list[DependencyFile] = field(default_factory=list)
     declared: list[DeclaredRequirement] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
+    sources: list[ProjectSource] = field(default_factory=list)
     _seen: set[Path] = field(default_factory=set)
     _root: Path = field(default_factory=Path)
 

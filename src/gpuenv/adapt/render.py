@@ -17,9 +17,9 @@ from gpuenv.adapt.model import (
     DeclaredRequirement,
     DependencyFile,
     Project,
+    ProjectSource,
     RequirementChange,
     Risk,
-    Source,
     SourceFact,
 )
 from gpuenv.adapt.parsers.collector import shown
@@ -126,7 +126,7 @@ def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
     }
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: ProjectSource) -> dict[str, Any]:
     says = [
         {
             "project": fact.declared.project,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, Source, SourceFact, SourceKind
+from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, ProjectSource, SourceFact, SourceKind
 from gpuenv.adapt.nearest.agreement import contradict
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.sources.choice import Choice, collision
@@ -27,7 +27,7 @@ class Gathered(Struct, frozen=True):
 
     files: tuple[DependencyFile, ...]
     declared: tuple[DeclaredRequirement, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[ProjectSource, ...]
     warnings: tuple[str, ...]
 
 
@@ -81,7 +81,7 @@ def _ask(colliding: Sequence[ReadSource]) -> UsageError:
     return collision(tuple(dict(said).items()))
 
 
-def _followed(chosen: Choice, kept: tuple[DeclaredRequirement, ...]) -> Iterator[Source]:
+def _followed(chosen: Choice, kept: tuple[DeclaredRequirement, ...]) -> Iterator[ProjectSource]:
     counting = {id(item) for item in kept}
     for file in chosen.files:
         facts = tuple(
@@ -89,7 +89,7 @@ def _followed(chosen: Choice, kept: tuple[DeclaredRequirement, ...]) -> Iterator
             for item in chosen.declared
             if item.file == file.path and item.project in _FACTS and item.requirement is not None
         )
-        yield Source(file.path, _kind_of(file), followed=True, facts=facts)
+        yield ProjectSource(file.path, _kind_of(file), followed=True, facts=facts)
 
 
 def _kind_of(file: DependencyFile) -> SourceKind:
@@ -107,7 +107,7 @@ def _passed_over(counting: Sequence[DeclaredRequirement], others: Sequence[ReadS
 
 def _set_aside(
     dropped: Sequence[DeclaredRequirement],
-    sources: Sequence[Source],
+    sources: Sequence[ProjectSource],
     counting: Sequence[DeclaredRequirement],
 ) -> Iterator[str]:
     """Say which other releases of torch are named and do not count."""

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
-from gpuenv.adapt.model import DeclaredRequirement, Source, SourceFact
+from gpuenv.adapt.model import DeclaredRequirement, ProjectSource, SourceFact
 from gpuenv.adapt.nearest.agreement import contradict, pins_of
 from gpuenv.adapt.nearest.request import public, python_of, requirement_of
 from gpuenv.adapt.sources.names import SourceRank
@@ -27,7 +27,7 @@ class CountingFacts(Struct, frozen=True):
     """The facts that count beside the adapted file, what each source says, and two that collide as equals."""
 
     counting: tuple[DeclaredRequirement, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[ProjectSource, ...]
     colliding: tuple[ReadSource, ...] = ()
 
 
@@ -41,7 +41,7 @@ def settle(own: Iterable[DeclaredRequirement], others: Sequence[ReadSource]) -> 
     return CountingFacts(tuple(state.counting), tuple(sources), tuple(state.colliding))
 
 
-def _judged(state: _State, fact: SourceFact, source: Source) -> SourceFact:
+def _judged(state: _State, fact: SourceFact, source: ProjectSource) -> SourceFact:
     """Say whether a fact is another thing than what counts in the end."""
     if fact.used:
         return fact
@@ -90,7 +90,7 @@ class _State(Struct):
         return any(item.project in ("cuda", "index") or releases_of(item) for item in items)
 
 
-def _taken(state: _State, source: ReadSource) -> Source:
+def _taken(state: _State, source: ReadSource) -> ProjectSource:
     torch = next((item for item in source.declared if item.project == "torch"), None)
     wanted = releases_of(torch) if torch else None
     contradicts = wanted is not None and contradict(state.said_of("torch"), wanted)
@@ -111,7 +111,7 @@ def _taken(state: _State, source: ReadSource) -> Source:
     state.count([fact.declared for fact in facts if fact.used])
     if decides and wanted:
         state.by_torch = source
-    return Source(source.file.path, source.kind, decides, tuple(facts))
+    return ProjectSource(source.file.path, source.kind, decides, tuple(facts))
 
 
 def _narrows(state: _State, item: DeclaredRequirement, source: ReadSource) -> bool:
