@@ -15,9 +15,9 @@ from typing import Any
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile
 from gpuenv.adapt.parsers.environment_yml import compose
+from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.adapt.parsers.pyproject import specifier_of
 from gpuenv.adapt.parsers.readme import read_readme
-from gpuenv.adapt.parsers.requirements_txt import read_pip
 from gpuenv.adapt.parsers.toml_spans import Key, toml_spans, value_at
 from gpuenv.adapt.risks.code_text import parse_notebook
 from gpuenv.resolution.request import STACK
