@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv import matrices
+from gpuenv.adapt.left_out import left_out, warnings_about
 from gpuenv.adapt.model import Adaptation, Project
 from gpuenv.adapt.patch.apply import adapted_files
 from gpuenv.adapt.read_code import read_code
@@ -80,8 +81,10 @@ def adapt(
     code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
     warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
-    plan = replace(plan, warnings=(*warnings, *plan.warnings))
-    return Adaptation(project, plan, changes, adapted_files(project, changes))
+    lost = left_out(project, plan, changes, task.machine_target.platform)
+    about = (PlanWarning("left-out", text) for text in warnings_about(lost))
+    plan = replace(plan, warnings=(*warnings, *about, *plan.warnings))
+    return Adaptation(project, plan, changes, adapted_files(project, changes), lost)
 
 
 def day_of(text: str | None, project: Project) -> str | None:

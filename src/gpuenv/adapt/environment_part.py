@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
+from gpuenv.adapt.nearest.constraint_lines import constrained
 from gpuenv.adapt.nearest.request import requirement_of
 from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.patch.apply import adapted_files, unchangeable
@@ -46,11 +47,11 @@ def _is_spec(line: DeclaredRequirement) -> bool:
     return parse_match_spec(line.text).name not in WITH_TORCH
 
 
-def _of_pip(lines: Iterable[DeclaredRequirement]) -> Iterable[str]:
-    for line in lines:
-        requirement = requirement_of(line)
-        if requirement is not None and line.notation != "conda" and not line.constraint:
-            yield str(requirement)
+def _of_pip(lines: list[DeclaredRequirement]) -> Iterator[str]:
+    read = [(line, requirement_of(line)) for line in lines if line.notation != "conda"]
+    asked = (item for line, item in read if item is not None and not line.constraint)
+    bounds = (item for line, item in read if item is not None and line.constraint)
+    return map(str, constrained(asked, bounds))
 
 
 def _kept(files: list[DependencyFile]) -> tuple[tuple[str, object], ...]:

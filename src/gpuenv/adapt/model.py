@@ -123,10 +123,23 @@ def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -
     return RequirementChange(line.project, line, old, new, because.text, because.source)
 
 
+class LeftOut(Struct, frozen=True):
+    """A line that was read and that neither the plan nor a change has."""
+
+    file: str
+    line: int
+    text: str
+    reason: str
+
+
 class Adaptation(Struct, frozen=True):
-    """The project, the plan that works here, the least changes that lead there; `files` as they become."""
+    """The project, the plan that works here, the least changes that lead there; `files` as they become.
+
+    `left_out` are the lines that count nowhere; those that were not understood are among the warnings alone.
+    """
 
     project: Project
     plan: Plan
     changes: tuple[RequirementChange, ...]
     files: tuple[DependencyFile, ...]
+    left_out: tuple[LeftOut, ...] = ()

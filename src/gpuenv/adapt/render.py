@@ -122,6 +122,7 @@ def render_adaptation_data(adaptation: Adaptation) -> dict[str, Any]:
         "date": adaptation.project.date,
         "sources": [_source(source) for source in adaptation.project.sources],
         "changes": [_change(change, by_hand=change in by_hand) for change in adaptation.changes],
+        "left_out": [to_builtins(line) for line in adaptation.left_out],
         "patch": patch_of(adaptation),
     }
 

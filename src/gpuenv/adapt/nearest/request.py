@@ -18,6 +18,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, Project
 from gpuenv.adapt.nearest.agreement import joined, narrowed
+from gpuenv.adapt.nearest.constraint_lines import constrained
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.python import PythonOffer
@@ -212,7 +213,7 @@ def request_of(project: Project, base: Request) -> Request:
     _refuse_contradiction(project)
     requirements = tuple(
         freed(requirement) if requirement.name in STACK else requirement
-        for requirement in _requirements(project)
+        for requirement in constrained(_requirements(project), _bounds(project))
     )
     if all(requirement.name != "torch" for requirement in requirements):
         requirements = (Requirement("torch"), *requirements)
@@ -224,6 +225,14 @@ def _requirements(project: Project) -> Iterator[Requirement]:
         requirement = requirement_of(declared)
         counts = not declared.constraint and (not declared.hint or _fills(declared, project))
         if requirement is not None and counts:
+            requirement.name = declared.project
+            yield requirement
+
+
+def _bounds(project: Project) -> Iterator[Requirement]:
+    for declared in project.declared:
+        requirement = requirement_of(declared) if declared.constraint else None
+        if requirement is not None:
             requirement.name = declared.project
             yield requirement
 

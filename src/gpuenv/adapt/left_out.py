@@ -1,0 +1,116 @@
+"""The lines of a project that neither a plan nor its changes have, each with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from gpuenv.adapt.model import DeclaredRequirement, LeftOut, Project, RequirementChange
+from gpuenv.adapt.nearest.request import is_page_of_torch, python_of, requirement_of
+from gpuenv.adapt.parsers.collector import shown
+from gpuenv.i18n.messages import tr
+from gpuenv.model.match_spec import parse_match_spec
+from gpuenv.model.plan import Plan
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.markers import marker_environment
+
+_MOST_SHOWN = 4  # lines that have a reason in common
+_PYPI = re.compile(r"https?://pypi\.(?:python\.)?org(?:/|$)")
+_CHANNEL_WORDS = ("nodefaults",)  # no channel
+
+
+def left_out(
+    project: Project, plan: Plan, changes: tuple[RequirementChange, ...], platform: Platform
+) -> tuple[LeftOut, ...]:
+    """Return the lines that were read and count nowhere, but for those that a warning names already."""
+    changed = {id(change.declared) for change in changes}
+    there = _There(project, plan, platform)
+    results = []
+    for line in project.declared:
+        reason = None if line.hint or id(line) in changed else there.reason(line)
+        if reason is not None:
+            results.append(LeftOut(line.file, line.line, shown(line.text.strip()), reason))
+    return tuple(dict.fromkeys(results))
+
+
+def warnings_about(lines: tuple[LeftOut, ...]) -> Iterator[str]:
+    """Yield a sentence for each reason, with the lines that it holds for."""
+    for reason in dict.fromkeys(line.reason for line in lines):
+        own = [f"{shown(line.file)}:{line.line} `{line.text}`" for line in lines if line.reason == reason]
+        named, more = ", ".join(own[:_MOST_SHOWN]), len(own) - _MOST_SHOWN
+        if more > 0:
+            named = tr("{lines} and {count} more", lines=named, count=more)
+        yield tr("not in the plan: {lines}: {reason}", lines=named, reason=reason)
+
+
+class _There(Struct):
+    """What a plan has, and why a line of a project would not be in it."""
+
+    project: Project
+    plan: Plan
+    platform: Platform
+    _names: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        texts = (*plan.pins, *plan.requirements, *plan.constraints)
+        names = {canonicalize_name(Requirement(text).name) for text in texts}
+        names |= {canonicalize_name(package.name) for package in plan.packages}
+        specs = plan.conda.specs if plan.conda else ()
+        names |= {canonicalize_name(parse_match_spec(spec).name) for spec in specs}
+        self._names = frozenset(map(str, names))
+
+    def reason(self, line: DeclaredRequirement) -> str | None:
+        """Return why a line is not in the plan; None where it is, or where that was told."""
+        if line.project == "index":
+            return self._of_index(line)
+        if line.project == "python":
+            known = python_of(line) is not None or not line.requirement
+            return None if known or self._is_told(line) else tr("it is no version of Python")
+        if line.project == "cuda":
+            return self._of_cuda(line)
+        if canonicalize_name(line.project) in self._names or self._is_told(line):
+            return None
+        return self._of_project(line)
+
+    def _of_index(self, line: DeclaredRequirement) -> str | None:
+        address = line.requirement or ""
+        if line.notation == "conda":
+            channels = [channel.name for channel in self.plan.conda.channels] if self.plan.conda else []
+            if address.strip() in (*channels, *_CHANNEL_WORDS):
+                return None
+            if self.plan.conda is None or self.plan.conda.mixed:
+                return tr("no conda package is planned")
+            return tr("gpuenv takes packages from {channels} alone", channels=", ".join(channels))
+        places = (item for package in self.plan.packages for item in (package.index, package.url) if item)
+        used = any(item.startswith(address.partition("#")[0].rstrip("/")) for item in places)
+        if used or is_page_of_torch(address) or _PYPI.match(address):
+            return None
+        return tr("it is not read: packages come from the indexes that gpuenv is configured with")
+
+    def _of_cuda(self, line: DeclaredRequirement) -> str | None:
+        if self.plan.is_condas or self._is_told(line):
+            return None
+        return tr("torch wheels bring the CUDA that they need")
+
+    def _of_project(self, line: DeclaredRequirement) -> str | None:
+        if line.constraint:
+            return tr("nothing in the files asks for what it bounds")
+        requirement = requirement_of(line)
+        if requirement is None:
+            return tr("it cannot be asked of an index")
+        python = self.plan.python_release or f"{self.plan.python}.0"
+        if requirement.marker and not requirement.marker.evaluate(marker_environment(self.platform, python)):
+            return None  # its own marker says so
+        return tr("the plan has nothing of that name")
+
+    def _is_told(self, line: DeclaredRequirement) -> bool:
+        """Whether a reader or the resolution named a line, or its project."""
+        place = f"{shown(line.file)}:{line.line}: "
+        named = re.compile(rf"(?<![\w.-]){re.escape(line.project)}(?![\w-])")
+        told = any(text.startswith(place) for text in self.project.warnings)
+        return told or any(named.search(warning.message) for warning in self.plan.warnings)
