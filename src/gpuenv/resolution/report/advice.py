@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.plan import Advice
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.decision import Decision, Solution
@@ -19,6 +20,7 @@ from gpuenv.resolution.report.environment_fixes import (
 )
 from gpuenv.resolution.report.torch_bound_fixes import newer_without_wheel
 from gpuenv.resolution.resolve import ResolutionInput, decide
+from gpuenv.resolution.rules.platform_tags import fitting
 from gpuenv.resolution.rules.python import in_words, pythons_of
 
 
@@ -69,9 +71,23 @@ def _python(question: ResolutionInput, decision: Decision, solution: Solution) -
     newest = next((item.candidate.torch for item in with_any if item.candidate.torch not in with_asked), None)
     if newest is None:
         return None
-    python = in_words(tuple(item.python for item in with_any if item.candidate.torch == newest))
-    text = tr("torch {version} needs Python {python}", version=newest, python=python)
-    return Advice(text, f"Python {python}")
+    solutions = tuple(item for item in with_any if item.candidate.torch == newest)
+    usable, own = {item.python.minor for item in solutions}, _pythons_of_torch(question, solutions)
+    if usable == {offer.minor for offer in own} & {offer.minor for offer in question.pythons}:
+        python = in_words(own)  # those that are not here, too: it is torch that needs one of them
+        return Advice(
+            tr("torch {version} needs Python {python}", version=newest, python=python), f"Python {python}"
+        )
+    python = in_words(tuple(item.python for item in solutions))
+    template = N_("torch {version} needs Python {python} here, with the other requirements")
+    return Advice(tr(template, version=newest, python=python), f"Python {python}")
+
+
+def _pythons_of_torch(question: ResolutionInput, solutions: Iterable[Solution]) -> tuple[PythonOffer, ...]:
+    """Return the Pythons that the files of builds are for, whatever else is asked for, here or not."""
+    files = (fitting(item.candidate.files, question.target) for item in solutions)
+    names = pythons_of(tuple(chain.from_iterable(files)))
+    return tuple(PythonOffer(name) for name in names if "." in name)
 
 
 def _python_not_on_offer(question: ResolutionInput, decision: Decision, solution: Solution) -> Advice | None:
@@ -83,14 +99,17 @@ def _python_not_on_offer(question: ResolutionInput, decision: Decision, solution
     )
     versions = pythons_of(tuple(item for candidate in held_back for item in candidate.files))
     more = tuple(PythonOffer(version) for version in versions if "." in version)
-    solutions = decide(replace(question, candidates=held_back, pythons=more)).choices if more else ()
+    solutions = tuple(decide(replace(question, candidates=held_back, pythons=more)).choices) if more else ()
     if not solutions:
         return None
     torch = solutions[0].candidate.torch
-    oldest = min(
-        (item.python for item in solutions if item.candidate.torch == torch), key=lambda offer: offer.minor
-    )
-    text = tr("torch {version} needs Python {python} or newer", version=torch, python=oldest.short)
+    solutions = tuple(item for item in solutions if item.candidate.torch == torch)
+    oldest = min((item.python for item in solutions), key=lambda offer: offer.minor)
+    own = _pythons_of_torch(question, solutions)
+    template = N_("torch {version} needs Python {python} or newer")
+    if any(offer.minor < oldest.minor for offer in own):
+        template = N_("torch {version} needs Python {python} or newer here, with the other requirements")
+    text = tr(template, version=torch, python=oldest.short)
     return Advice(text, tr("Python {python} or newer", python=oldest.short))
 
 

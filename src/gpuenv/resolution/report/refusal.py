@@ -6,15 +6,17 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from msgspec import to_builtins
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import Listing
 from gpuenv.model.plan import Rejection
 from gpuenv.model.variant import Variant
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.decision import Decision, RejectedCandidate
+from gpuenv.resolution.release_distance import named_releases
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.report.fixes import find_fixes
 from gpuenv.resolution.report.minimal_reasons import conflict_sets
@@ -175,18 +177,30 @@ def no_such_release(question: ResolutionInput) -> tuple[Because, ...]:
     matching = [version for version in known if question.request.admits("torch", version)]
     if question.request.variant is not None and matching:
         return (_no_such_variant(question, matching),)
+    if not known:
+        text = tr("no release of torch is known for {platform}", platform=question.target.platform)
+        return (Because(text, "matrix torch.json"),)
     specifier = question.request.specifier("torch")
-    facts = {
-        "specifier": specifier,
-        "newest": known[-1] if known else "",
-        "platform": question.target.platform,
-    }
-    text = (
-        tr("no known release of torch matches `{specifier}`; the newest is {newest}", **facts)
-        if known
-        else tr("no release of torch is known for {platform}", **facts)
-    )
-    return (Because(text, "matrix torch.json"),)
+    channels = all(candidate.kind == "conda" for candidate in question.candidates)
+    where = f"{question.target.platform}, conda" if channels else str(question.target.platform)
+    return (Because(_beside(specifier, known, where), "matrix torch.json"),)
+
+
+def _beside(specifier: SpecifierSet, known: list[Version], where: str) -> str:
+    """Say where what is asked for lies among the known releases, oldest first, that it admits none of."""
+    named = named_releases(specifier)
+    lower = [item for item in known if all(item < release for release in named)]
+    higher = [item for item in known if all(item > release for release in named)]
+    facts = {"wanted": f"torch{specifier}", "oldest": known[0], "newest": known[-1], "where": where}
+    if not named or len(lower) + len(higher) < len(known):  # a range with known releases at its ends
+        return tr("no known release of torch is `{wanted}`; they are {oldest} to {newest} ({where})", **facts)
+    if not lower:
+        return tr("`{wanted}` is older than all known builds, from torch {oldest} on ({where})", **facts)
+    if not higher:
+        return tr("`{wanted}` is newer than all known builds, up to torch {newest} ({where})", **facts)
+    facts |= {"before": lower[-1], "after": higher[0]}
+    template = N_("there is no build of `{wanted}`; those beside it are torch {before} and {after} ({where})")
+    return tr(template, **facts)
 
 
 def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Because:

@@ -104,7 +104,8 @@ def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: boo
     console.warn(adaptation.plan.warnings)
     if not console.quiet:
         print_data(render_text(adaptation.plan, verbose=console.verbose))
-        print_data(render_sources(adaptation.project))
+        if table := render_sources(adaptation.project):
+            print_data(table)
         print_data(render_changes(adaptation, verbose=console.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:
