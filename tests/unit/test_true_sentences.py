@@ -155,7 +155,7 @@ def test_a_kind_of_sentence_is_what_the_rows_say(
 
 
 def test_a_python_that_is_not_here_is_told_with_those_that_torch_has_files_for() -> None:
-    """Of the Pythons 3.8 and 3.14 torch 2.12 could use 3.14 here, but it is not true that it needs that one."""
+    """Of Pythons 3.8 and 3.14 torch 2.12 could use 3.14 here, but it is not true that it needs that one."""
     asked = Asked((machine(MACHINES[0]),), ("torch<2.13",), "3.8", pythons=("3.8", "3.14"))
     plan = decided(asked).plan
     assert plan is not None
