@@ -29,6 +29,7 @@ from matrix_tables.known_bad import build_known_bad
 from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
 from matrix_tables.pythons import build_pythons
+from matrix_tables.releases import build_releases
 from matrix_tables.schemas import schema_texts
 from matrix_tables.signatures import build_signatures
 from matrix_tables.torch import build_torch
@@ -97,6 +98,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "conda": lambda: build_conda(facts),
         "images": build_images,
         "pythons": build_pythons,
+        "releases": build_releases,
         "ecosystem": lambda: build_ecosystem(facts),
         "api-changes": build_api_changes,
     }

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 from adapted_papers import MACHINES, adapt_for, bare_environ, save_machine
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.adapt.model import Adaptation
+from gpuenv.knowledge.built_releases import parse_built_releases
 from gpuenv.model.match_spec import parse_match_spec
 
 NEW, OLD = "RTX 5090", "V100"
+BUILT = parse_built_releases(matrices.load("releases"))
 _CHOOSING = ("pytorch-cuda", "cudatoolkit", "cuda-version")
 
 
@@ -106,3 +112,77 @@ def test_python_3_6_stays_where_the_channel_has_that_torch_for_it(
     value = adapted(text, OLD, tmp_path, monkeypatch)
     assert value.plan.python == "3.6"
     assert not [change for change in value.changes if change.project == "python"]
+
+
+def changes_of(adaptation: Adaptation) -> dict[str, str | None]:
+    """The changed lines of other packages, by what stood there."""
+    changed = (change for change in adaptation.changes if change.declared)
+    return {change.declared.text: change.new for change in changed if change.declared}
+
+
+BOUND = environment(
+    "pytorch, dglteam, conda-forge", "python=3.7", "pytorch=1.8.1", "cudatoolkit=10.2", "dgl-cuda10.2=0.6.1",
+    "pytorch3d=0.4.0", "cudnn=7.6", "torchtriton=1.0", "numpy=1.19.2", "scipy=1.5.2", "pillow=8.1.0",
+)  # fmt: skip
+
+
+def test_what_is_bound_to_the_old_torch_or_cuda_moves_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = changes_of(adapted(BOUND, NEW, tmp_path, monkeypatch))
+    assert changed["dgl-cuda10.2=0.6.1"] is None
+    assert changed["pytorch3d=0.4.0"] == "pytorch3d"
+    assert changed["cudnn=7.6"] == "cudnn"
+    assert changed["torchtriton=1.0"] is None
+
+
+def test_pins_move_with_the_python_by_as_few_releases_as_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    value = adapted(BOUND, NEW, tmp_path, monkeypatch)
+    specs = specs_in(value)
+    assert value.plan.python == "3.9"
+    assert (specs["numpy"], specs["scipy"], specs["pillow"]) == ("1.19", "1.5", "8.1.0")
+    (why,) = (change.why for change in value.changes if change.project == "numpy")
+    assert "numpy 1.19.2" in why
+    assert "Python 3.9" in why
+
+
+def test_nothing_that_is_bound_moves_while_torch_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = changes_of(adapted(BOUND, OLD, tmp_path, monkeypatch))
+    assert changed == {}
+
+
+def test_of_the_pythons_the_one_is_chosen_that_most_pins_hold_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch 2.7.1 is there for Python 3.9 to 3.13, these three from 3.10 on: 3.9 would be the nearer one."""
+    pins = ("numpy=2.1.0", "scipy=1.14.1", "pandas=2.2.3")
+    text = environment("conda-forge", "python=3.8", "pytorch=1.13.1", *pins)
+    value = adapted(text, NEW, tmp_path, monkeypatch)
+    assert value.plan.python == "3.10"
+    assert not {"numpy", "scipy", "pandas"} & {change.project for change in value.changes}
+
+
+def by_hand(project: str, wanted: str, python: str) -> list[str]:
+    """The releases of a project for a Python, those nearest to one release first, from the rows."""
+    rows = [row for row in matrices.load("releases") if row.get("project") == project]
+    releases = {Version(version): set(row["pythons"]) for row in rows for version in row["versions"]}
+    order = sorted(releases)
+    own = order.index(Version(wanted))
+    near = sorted(order, key=lambda item: (abs(order.index(item) - own), -order.index(item)))
+    return [str(item) for item in near if python in releases[item]]
+
+
+@given(data=st.data())
+def test_the_nearest_release_is_the_one_that_brute_force_finds(data: st.DataObject) -> None:
+    rows = [row for row in matrices.load("releases") if row["kind"] == "pythons"]
+    row = data.draw(st.sampled_from(rows))
+    wanted = data.draw(st.sampled_from(row["versions"]))
+    python = data.draw(st.sampled_from(["cp36", "cp37", "cp38", "cp39", "cp310", "cp312", "cp313"]))
+    found = BUILT.nearest(row["project"], SpecifierSet(f"=={wanted}"), python, SpecifierSet())
+    expected = by_hand(row["project"], wanted, python)
+    assert (str(found) if found else None) == (expected[0] if expected else None)
+    assert BUILT.is_built(row["project"], SpecifierSet(f"=={wanted}"), python) == (python in row["pythons"])

@@ -58,6 +58,10 @@ _ABOUT = {
     "pythons": (
         "releases of CPython: the day of the first final release, and the platforms for which uv brings it"
     ),
+    "releases": (
+        "for which Pythons releases of much used projects are built, and conda packages that go with one "
+        "torch or CUDA"
+    ),
     "signatures": (
         "texts by which programs tell what went wrong, the most telling first: how to find them, "
         "what they mean and what to do; `needs` are the words a text must have for a regex to match, "

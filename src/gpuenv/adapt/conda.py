@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gpuenv import matrices
 from gpuenv.adapt.dependencies import (
     BY_UV,
     NOT_CHECKED,
@@ -17,6 +18,7 @@ from gpuenv.adapt.dependencies import (
     limits_of_moves,
     resolvable,
     why_of,
+    with_known_moves,
     without_builds,
 )
 from gpuenv.adapt.environment_part import environment_of
@@ -31,6 +33,7 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
+from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
@@ -55,7 +58,8 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     its channels have.
     """
     configuration = configuration_for(task.plan_request.options, task.environ)
-    best = _nearest(task, configuration)
+    built = parse_built_releases(matrices.load("releases"))
+    best = _nearest(task, configuration, built)
     solution = best.nearest.choices[0]
     question = best.nearest.question_for(solution)
     build = known_build(solution, best.answer.builds)
@@ -64,10 +68,11 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     warnings: tuple[PlanWarning, ...] = ()
     if changes:
         warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
-        changes = _others_changed(Stack(solution, question, wishes, changes, configuration, _no_plan), task)
+        stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
+        changes = _others_changed(replace(stack, changes=with_known_moves(stack, built)), task)
     file = environment_of(task.project, changes, task.machine_target.platform)
-    stack = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
-    requirements = (*stack, *map(Requirement, file.pip))
+    own = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
+    requirements = (*own, *map(Requirement, file.pip))
     question = question.with_request(replace(question.request, requirements=requirements))
     plan = assemble_from_channel(
         question, best.nearest.decision, solution, configuration, best.answer.builds, file.specs
@@ -78,7 +83,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     return replace(plan, warnings=(*plan.warnings, *warnings)), changes
 
 
-def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
+def _nearest(task: Task, configuration: IndexConfiguration, built: BuiltReleases) -> _ChannelResult:
     """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
     results: list[tuple[tuple[object, ...], int, _ChannelResult]] = []
     refusals: list[Unsatisfiable] = []
@@ -90,12 +95,12 @@ def _nearest(task: Task, configuration: IndexConfiguration) -> _ChannelResult:
             query, plan_request.options, configuration, task.knowledge, plan_request.mirrors, task.environ
         )
         try:
-            nearest = find_nearest(answer.question, task.project, releases)
+            nearest = find_nearest(answer.question, task.project, releases, built)
         except Unsatisfiable as error:
             refusals.append(error)
             continue
         # how many others move does not matter: conda prefers the channel that stands first
-        *rank, _ = Nearness(nearest.question, task.project, releases).rank(nearest.settled[0])
+        *rank, _ = Nearness(nearest.question, task.project, releases, built).rank(nearest.settled[0])
         results.append(((len(nearest.given_up), *rank), position, _ChannelResult(answer, nearest)))
     if not results:
         raise refusals[0]

@@ -8,11 +8,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from packaging.markers import UndefinedEnvironmentName
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.minimal_upgrades import Moves, PackageUpgrade, Settlement
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
+from gpuenv.adapt.nearest.other_pins import moved_with_python, moved_with_torch
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch
 from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
@@ -20,6 +22,7 @@ from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
@@ -125,10 +128,21 @@ def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[s
             yield text
 
 
+def with_known_moves(stack: Stack, built: BuiltReleases) -> tuple[RequirementChange, ...]:
+    """Return the changes with those of packages that are known not to go with the Python, torch or CUDA."""
+    bounds = _bounds_of_moves(stack)
+    changes = moved_with_python(stack.solution, stack.wishes, stack.changes, built, bounds)
+    return moved_with_torch(stack.solution, stack.wishes, changes, built)
+
+
+def _bounds_of_moves(stack: Stack) -> dict[str, SpecifierSet]:
+    limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
+    return {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
+
+
 def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes with those of an export's lines, where its builds are for another Python."""
-    limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
-    bounds = {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
+    bounds = _bounds_of_moves(stack)
     return freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
 
 

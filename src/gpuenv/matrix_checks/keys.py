@@ -78,6 +78,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "tegra": {None: ("chip",)},
     "images": {None: ("repository", "tag")},
     "pythons": {None: ("version",)},
+    "releases": {"pythons": ("kind", "project", "pythons"), "bound": ("kind", "package")},
     "api-changes": {None: ("id",)},
     "ecosystem": {
         "set": ("kind", "set"),

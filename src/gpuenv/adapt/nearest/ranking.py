@@ -1,7 +1,7 @@
 """The order of nearness: which of two sets that work here is the smaller move from the project.
 
-torch first, then its companions, Python, the file's CUDA, then packages built against torch and others; of
-equals what a plan would choose.
+torch first, then its companions, Python (if it must be another: the one that most pins hold with), the
+file's CUDA, then packages built against torch and others; of equals what a plan would choose.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
+from gpuenv.adapt.nearest.other_pins import broken_pins
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolves_to import resolves_to
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Solution
@@ -37,16 +39,24 @@ class Nearness:
     """Measures the choices of one question against the project; looks each thing up once.
 
     `releases` are those of torch that count beside the question's: with them channels can be compared.
+    `built` tells for which Pythons the other packages are there, where no index does.
     """
 
-    def __init__(self, question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> None:
-        self.question, self.project = question, project
+    def __init__(
+        self,
+        question: ResolutionInput,
+        project: Project,
+        releases: Iterable[Version] = (),
+        built: BuiltReleases | None = None,
+    ) -> None:
+        self.question, self.project, self._built = question, project, built
         self._wishes: dict[PythonOffer, Wishes] = {}
         self._free = question.with_request(with_others_free(question.request))
         self._matches: dict[tuple[str, str, frozenset[str]], tuple[CompanionMatch, ...]] = {}
         torches = {*releases, *(candidate.torch for candidate in question.candidates)}
         self._releases: dict[str, list[Version]] = {"torch": sorted(torches)}
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
+        self._breaks: dict[PythonOffer, int] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
 
     def wishes(self, python: PythonOffer) -> Wishes:
@@ -68,7 +78,7 @@ class Nearness:
         return (
             self._of_torch(solution, wishes),
             self._of(solution.companions, wishes, COMPANIONS),
-            _of_python(solution.python, wishes.python),
+            self._of_python(solution.python, wishes),
             (
                 not self._leads_to(solution, wishes),
                 solution.candidate.variant not in (wishes.variant, wishes.hinted),
@@ -81,6 +91,15 @@ class Nearness:
         """Return how far torch moves; of two equally far the newer is nearer."""
         far = self._move("torch", solution.candidate.torch, wishes)
         return far, -self._known("torch").index(solution.candidate.torch) if far else 0
+
+    def _of_python(self, python: PythonOffer, wishes: Wishes) -> tuple[int, int, int, int]:
+        """Return whether the Python moves, how many pins of others that breaks, and how far it moves."""
+        far, order = _of_python(python, wishes.python)
+        if self._built is None or (wishes.python is not None and not far):
+            return bool(far), 0, far, order
+        if python not in self._breaks:
+            self._breaks[python] = len(broken_pins(wishes, python, self._built))
+        return bool(far), self._breaks[python], far, order
 
     def _leads_to(self, solution: Solution, wishes: Wishes) -> bool:
         companions = tuple(item.release for item in solution.companions)

@@ -12,6 +12,7 @@ from packaging.version import Version
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.known_bad_dependencies import ConflictingPin, Settled, with_others_free
 from gpuenv.adapt.nearest.ranking import Nearness
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.index import Listing
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.refusal import refuse
@@ -67,17 +68,22 @@ class Nearest(Struct, frozen=True):
         return next(settled for settled in self.settled if settled.solution is solution)
 
 
-def find_nearest(question: ResolutionInput, project: Project, releases: Iterable[Version] = ()) -> Nearest:
+def find_nearest(
+    question: ResolutionInput,
+    project: Project,
+    releases: Iterable[Version] = (),
+    built: BuiltReleases | None = None,
+) -> Nearest:
     """Return the sets that work here, the nearest to the project first.
 
     The question is that of `request_of`, with the pages of the projects bound to torch; `releases` of torch
-    count beside its own. A companion or bound
-    project is given up only where no torch that runs here has it. Raises Unsatisfiable or Unreachable.
+    count beside its own; `built` tells of other packages where no index does. A companion or bound project is
+    given up only where no torch that runs here has it. Raises Unsatisfiable or Unreachable.
     """
     known = tuple(releases)
     for tried in _fewer_and_fewer(question):
         decision = decide(_free(tried))
-        settled = Nearness(tried, project, known).ranked(decision.choices)
+        settled = Nearness(tried, project, known, built).ranked(decision.choices)
         if settled:
             solutions = tuple(item.solution for item in settled)
             return Nearest(question, tried, Decision(solutions, decision.rejected), settled)

@@ -9,6 +9,7 @@ from packaging.utils import parse_wheel_filename
 
 from gpuenv.i18n.messages import N_
 from gpuenv.knowledge.api_changes import CODE_LANGUAGES, KINDS
+from gpuenv.knowledge.built_releases import BOUND
 from gpuenv.knowledge.dependencies import ANY
 from gpuenv.knowledge.records import BASES, JUDGES, SYSTEMS
 from gpuenv.knowledge.schema.field_types import (
@@ -216,6 +217,14 @@ FIELDS: Mapping[str, Kinds] = {
             "requires_python": or_null(SPECIFIER), "pythons": TEXTS, "platforms": TEXTS, "yanked": FLAG,
             **ORIGIN,
         },
+    ),
+    # releases by the Pythons that they are built for, and what of conda's goes with one torch or CUDA
+    "releases": _kinds(
+        pythons={
+            "project": NAME, "pythons": list_of(PYTHON, least=1), "versions": list_of(VERSION, least=1),
+            **ORIGIN,
+        },
+        bound={"package": REGEX, "bound": one_of(*BOUND), **ORIGIN},
     ),
     "api-changes": {None: {
         "id": _ID, "project": NAME, "version": VERSION, "kind": one_of(*KINDS), "often": FLAG,
