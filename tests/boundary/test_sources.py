@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from gpuenv.adapt.model import Project
+from gpuenv.adapt.nearest.request import request_of
 from gpuenv.adapt.read_project import read_project
 from gpuenv.adapt.render import render_sources
 from gpuenv.model.errors import UsageError
+from gpuenv.resolution.request import Request
 
 CONDA = "dependencies:\n- python=3.7\n- pytorch=1.4\n- cudatoolkit=10.1\n"
 LOCKED = (
@@ -120,7 +122,8 @@ def test_what_one_file_alone_says_counts(
 
 
 @pytest.mark.parametrize(
-    "path", ["gym/conda_env.yml", "env/paper.yml", "envs/a/b.yml", "inference/environment.yaml"]
+    "path",
+    ["gym/conda_env.yml", "env/paper.yml", "envs/a/b.yml", "inference/environment.yaml", "Paper-linux.yml"],
 )
 def test_an_environment_file_in_a_folder_is_adapted(path: str, folder: Path) -> None:
     write(path, CONDA)
@@ -262,3 +265,36 @@ def test_what_is_no_text_or_no_file_or_too_large_is_passed_over(folder: Path) ->
     write("environment.yml", "pytorch: &a [*a")
     write("poetry.lock", "torch" * 500_000)
     assert counts(read())["torch"] == ("torch==1.7.1", "requirements.txt:1")
+
+
+INSTALL = """1. Install torch:
+
+   pip install torch==1.9.1+cu111 -f https://x.example/torch_stable.html
+   pip install mmcv-full==1.4.0 'timm<0.6' git+https://x.example/a/nvdiffrast.git  # more
+   pip install --upgrade pip
+   conda install -c conda-forge faiss-gpu
+
+You can pip install wandb and it works too, or `pip install einops`.
+"""
+
+
+def test_what_is_installed_in_the_commands_beside_the_torch_that_counts_counts_too(folder: Path) -> None:
+    write("docs/install.md", INSTALL)
+    project = read()
+    assert [item.requirement for item in project.declared if item.project not in ("index", "torch")] == [
+        "mmcv-full==1.4.0", "timm<0.6", "einops",
+    ]  # fmt: skip
+    (left_out,) = (text for text in project.warnings if "nvdiffrast" in text)
+    assert left_out.startswith("docs/install.md:4: `git+https://x.example/a/nvdiffrast.git` comes from an")
+    requested = [item.name for item in request_of(project, Request(requirements=())).requirements]
+    assert requested == ["torch", "mmcv-full", "timm", "einops"]
+
+
+def test_the_commands_of_a_document_whose_torch_does_not_count_install_nothing(folder: Path) -> None:
+    write("docs/install.md", INSTALL)
+    write("requirements.txt", "torch==1.7.1\ntimm==0.3.2\n")
+    assert [item.requirement for item in read().declared] == ["torch==1.7.1", "timm==0.3.2"]
+    write("requirements.txt", "torch\ntimm==0.3.2\n")
+    assert [item.requirement for item in read().declared if item.project != "index"] == [
+        "torch", "timm==0.3.2", "torch==1.9.1+cu111", "mmcv-full==1.4.0", "einops",
+    ]  # fmt: skip

@@ -17,17 +17,25 @@ from gpuenv.adapt.patch.apply import adapted_files
 from gpuenv.adapt.read_code import read_code
 from gpuenv.adapt.read_project import read_project
 from gpuenv.adapt.risks.api_risks import risks_of
+from gpuenv.adapt.sources.frameworks import (
+    names_torch,
+    other_frameworks,
+    refuse_unshared_python,
+    refuse_without_torch,
+)
 from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import PlanWarning
+from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import AUTO, WHEELS, choose_conda_manager
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.machines import choose_machines
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.target import platform_of
 
+_IMPORT = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -60,6 +68,8 @@ def adapt(
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
     project = read_project(adapting.paths, environ, platform_of(machines[0]), adapting.source)
+    if not _imports_torch(adapting.paths, project):
+        refuse_without_torch(project.declared)
     before = day_of(adapting.exclude_newer, project)
     if (
         adapting.patch_alone
@@ -75,6 +85,8 @@ def adapt(
         plan, changes = adapt_in_conda(task)
     else:
         plan, changes = adapt_wheels(task)
+    torch = next(package.version for package in plan.packages if package.name == "torch")
+    refuse_unshared_python(project.declared, PythonOffer(plan.python), str(torch))
     changes = tuple(
         change for change in changes if change.declared is None or change.new != change.declared.requirement
     )
@@ -106,6 +118,14 @@ def day_of(text: str | None, project: Project) -> str | None:
         message = tr("git does not know when the files were last changed")
         raise UsageError(message, code="no-day", fixes=(fix,))
     return project.date
+
+
+def _imports_torch(paths: tuple[Path, ...], project: Project) -> bool:
+    """Whether something of the project is about torch; the code is read where no line is."""
+    if names_torch(project.declared) or not any(True for _ in other_frameworks(project.declared)):
+        return True
+    texts, _ = _code(paths, project)
+    return any(_IMPORT.search(text) for _, text in texts)
 
 
 def _code(paths: tuple[Path, ...], project: Project) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:

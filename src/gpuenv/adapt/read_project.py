@@ -14,8 +14,9 @@ from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, FileKind, Pr
 from gpuenv.adapt.parsers.collector import More, decode_text, shown
 from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.sources.choice import Choice, choose
+from gpuenv.adapt.sources.frameworks import python_bounds
 from gpuenv.adapt.sources.gather import gather
-from gpuenv.adapt.sources.names import PATCHABLE
+from gpuenv.adapt.sources.names import PATCHABLE, is_environment
 from gpuenv.adapt.sources.readers import ReadSource, read_source
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
@@ -56,7 +57,7 @@ def read_project(
     date = last_changed(tuple(Path(file.path) for file in reading.files if file.kind != "readme"), environ)
     return Project(
         files=tuple(reading.files),
-        declared=tuple(reading.declared),
+        declared=(*reading.declared, *python_bounds(tuple(reading.declared))),
         date=date,
         warnings=tuple(dict.fromkeys(reading.warnings)),
         sources=tuple(reading.sources),
@@ -116,7 +117,7 @@ class _Left(Struct):
 
     def folder(self, folder: Path, source: Path | None) -> None:
         """Read the file of a folder that is adapted, and what the others say beside it."""
-        found = find_files(folder)
+        found = tuple(filter(self._may_be_one, find_files(folder)))
         asked = {source.resolve(), (folder / source).resolve()} if source is not None else set()
         named = next((item for item in found if item.path.resolve() in asked), None)
         if source is not None and named is None:
@@ -136,6 +137,15 @@ class _Left(Struct):
         self.declared += gathered.declared
         self.warnings += (*(chosen.warnings if chosen else ()), *gathered.warnings)
         self.sources += gathered.sources
+
+    def _may_be_one(self, item: FoundFile) -> bool:
+        """Whether a file whose name tells nothing looks like what it may be."""
+        if not item.name.by_content:
+            return True
+        try:
+            return self._lies_here(item.path) and is_environment(decode_text(_content(item.path)))
+        except (OSError, ValueError):
+            return False
 
     def _choice(self, folder: Path, paths: tuple[Path, ...]) -> Choice:
         """Read files that are adapted together apart from all others; broken ones are reported."""

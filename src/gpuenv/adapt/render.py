@@ -28,7 +28,9 @@ from gpuenv.adapt.patch.notation import rendered
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import tr
+from gpuenv.resolution.request import STACK
 
+_TOLD = (*STACK, "python", "cuda")
 _WIDEST = 48  # of the paths in the table of sources
 _MOST_SOURCES = 12
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
@@ -53,7 +55,7 @@ def render_sources(project: Project) -> str:
 
 
 def _is_told(fact: SourceFact) -> bool:
-    return fact.declared.project != "index" and bool(fact.declared.requirement)
+    return fact.declared.project in _TOLD and bool(fact.declared.requirement)
 
 
 def _fact(fact: SourceFact) -> str:

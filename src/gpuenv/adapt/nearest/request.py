@@ -238,9 +238,10 @@ def _bounds(project: Project) -> Iterator[Requirement]:
 
 
 def _fills(hint: DeclaredRequirement, project: Project) -> bool:
-    """Whether a README's word adds a project: where there are no files, or they leave the torch stack out."""
+    """Whether a README's word adds a project: one that no file names, of torch's stack only all or none."""
     named = {item.project for item in project.declared if not item.hint} - set(NO_PROJECTS)
-    return not named or (hint.project in STACK and "torch" not in named and hint.project not in named)
+    is_free = hint.project not in STACK or "torch" not in named
+    return not named or (is_free and hint.project not in named)
 
 
 def freed(requirement: Requirement) -> Requirement:

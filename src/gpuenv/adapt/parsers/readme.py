@@ -1,5 +1,8 @@
 """The install lines of a README, as hints of what its files leave open.
 
+Of pip's commands all counts where they stand as commands do, in a line or in backticks of their own; of
+those in a sentence, and of conda's, only torch's stack, Python and CUDA.
+
 pip install torch==1.7.1+cu110 torchvision==0.8.2+cu110 -f https://download.example/torch_stable.html
 conda create -n paper python=3.7
 conda install pytorch==1.7.1 cudatoolkit=11.0 -c pytorch
@@ -32,6 +35,17 @@ _WITH_VALUE = {
 }
 _CONTINUED = re.compile(r"(?:[^\\\n]|\\(?:\r?\n)?)*")  # to the end of the line, or of those that go on
 _LONGEST = 20_000  # characters of a command with its continued lines
+_BEFORE_COMMAND = re.compile(
+    r"\s*(?:[-*>$!%#]|\d+[.)]|RUN|run:|then|sudo|-H|python3?\S*\s+-m|[\w./-]+\s+&&|.*(?:&&|;|\||`))*\s*"
+    r"(?:pip3?|pip3\.\d+|uv\s+pip|conda|mamba|micromamba)\s+(?:install|create)"
+)
+_OF_SENTENCES = frozenset(
+    {
+        "a", "and", "are", "as", "by", "can", "first", "for", "from", "if", "in", "into", "is", "it", "of",
+        "or", "that", "the", "then", "this", "to", "via", "with", "you", "your",
+    }
+)  # fmt: skip
+_OF_INSTALLERS = ("pip", "setuptools", "wheel", "uv", "poetry", "conda")
 _KEPT = (*STACK, "python", "cuda", "index")
 
 
@@ -40,7 +54,10 @@ def read_readme(file: DependencyFile) -> ParsedFile:
     collector, item = Collector(file, hint=True), Collector(file, hint=True)
     for start, end, tool in _commands(file.text):
         item.declared.clear()
-        (_read_pip if tool == "pip" else _read_conda)(item, start, end)
+        if tool == "pip":
+            _read_pip(item, start, end, whole=_stands_alone(file.text, start, end))
+        else:
+            _read_conda(item, start, end)
         _join(collector, item.declared)
     return collector.result()
 
@@ -57,6 +74,13 @@ def _commands(text: str) -> Iterator[tuple[int, int, str]]:
         yield start, end, "pip" if "pip" in match["tool"] else "conda"
 
 
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether a command is one, and no part of a sentence: `You can pip install torch and see`."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    words = {word.lower() for word, _, _ in _words(text, start, end)}
+    return _BEFORE_COMMAND.fullmatch(before) is not None and not words & _OF_SENTENCES
+
+
 def _words(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     for match in _TOKEN.finditer(text, start, end):
         word, at = match[0], match.start()
@@ -66,7 +90,7 @@ def _words(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
             yield word, at, at + len(word)
 
 
-def _read_pip(collector: Collector, start: int, end: int) -> None:
+def _read_pip(collector: Collector, start: int, end: int, *, whole: bool) -> None:
     option = ""
     for word, at, until in _words(collector.file.text, start, end):
         if option in _PIP_INDEXES:
@@ -82,7 +106,8 @@ def _read_pip(collector: Collector, start: int, end: int) -> None:
         else:
             option = ""
             read = read_pip(collector.bounded(word, at))
-            if read.project in STACK and read.requirement is not None:
+            is_kept = read.project in STACK or (whole and read.project not in _OF_INSTALLERS)
+            if read.project is not None and read.requirement is not None and is_kept:
                 collector.take(read.project, read.requirement, at, until)
 
 
@@ -106,7 +131,7 @@ def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None
     with_torch = any(requirement.project in STACK for requirement in declarations) and "torch" not in named
     for declared in declarations:
         if (
-            declared.project not in _KEPT
+            (declared.project not in _KEPT and declared.notation == "conda")
             or declared.requirement is None
             or (declared.project == "index" and not with_torch)
         ):

@@ -17,11 +17,15 @@ PATCHABLE: tuple[FileKind, ...] = ("requirements", "environment", "pyproject", "
 
 
 class KnownName(Struct, frozen=True):
-    """A row: a regex for the path in the project, in lower case; the first row that fits counts."""
+    """A row: a regex for the path in the project, in lower case; the first row that fits counts.
+
+    `by_content`: the name tells nothing, the file has to look like one.
+    """
 
     path: str
     kind: SourceKind
     reader: Reader
+    by_content: bool = False
 
 
 _ROWS = (
@@ -37,6 +41,7 @@ _ROWS = (
     KnownName(r"(.*/)?[^/]*(env|conda)[^/]*\.ya?ml|(.*/)?(envs?|environments?|conda)/(.*/)?[^/]*\.ya?ml",
               "environment", "environment"),
     KnownName(r"(.*/)?pipfile", "environment", "pipfile"),
+    KnownName(r"[^/]*\.ya?ml", "environment", "environment", by_content=True),
     KnownName(r"(.*/)?pyproject\.toml", "project", "pyproject"),
     KnownName(r"(.*/)?setup\.(py|cfg)", "project", "setup"),
     KnownName(r"(.*/)?[^/]*dockerfile[^/]*|(.*/)?containerfile|(.*/)?(\.devcontainer/)?\.?devcontainer\.json",
@@ -68,6 +73,14 @@ class SourceRank(Struct, frozen=True, order=True):
     aside: bool
     depth: int
     other_name: bool
+
+
+_ENVIRONMENT_KEYS = re.compile(r"^dependencies[ ]*:[ ]*(\r?\n|\[)", re.MULTILINE)
+
+
+def is_environment(text: str) -> bool:
+    """Whether a YAML text may be an environment file, whatever it is called."""
+    return _ENVIRONMENT_KEYS.search(text) is not None
 
 
 def known_name(path: str) -> KnownName | None:

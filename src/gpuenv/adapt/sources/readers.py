@@ -20,13 +20,14 @@ from gpuenv.adapt.sources.containers import (
     read_tox,
 )
 from gpuenv.adapt.sources.locks import read_conda_lock, read_pipfile_lock, read_toml_lock
-from gpuenv.adapt.sources.names import PATCHABLE, KnownName, SourceRank, rank_of
+from gpuenv.adapt.sources.names import PATCHABLE, KnownName, SourceRank, is_environment, rank_of
 from gpuenv.adapt.sources.prose import read_prose
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.request import STACK
 
 _OF_INTEREST = re.compile(r"torch|python|cuda", re.IGNORECASE)
-_FACTS = (*STACK, "python", "cuda", "index")
+FACTS = (*STACK, "python", "cuda", "index")
+_COMMANDS = ("install", "script")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(?P<minor>\d{1,2})\b")
 _READ_BY_NAME = {
     "toml-lock": read_toml_lock,
@@ -61,11 +62,13 @@ def read_source(
     """
     if not _OF_INTEREST.search(file.text) and name.reader != "python-version":
         return ()
+    if name.reader == "environment" and not is_environment(file.text):
+        return ()
     parsed = [(name.kind, _parsed(file, name, platform))]
     if name.reader == "document":
         parsed.append(("prose", read_prose(file)))
     results = (
-        ReadSource(file, kind, rank_of(path, kind), _facts(result), result.warnings)
+        ReadSource(file, kind, rank_of(path, kind), _facts(result, kind), result.warnings)
         for kind, result in parsed
     )
     return tuple(source for source in results if source.declared)
@@ -91,9 +94,12 @@ def _with_classifiers(file: DependencyFile, parsed: ParsedFile) -> ParsedFile:
     return replace(parsed, declared=(*parsed.declared, *collector.declared))
 
 
-def _facts(parsed: ParsedFile) -> tuple[DeclaredRequirement, ...]:
+def _facts(parsed: ParsedFile, kind: SourceKind) -> tuple[DeclaredRequirement, ...]:
+    """Return the facts; of commands all that they install, of other kinds what concerns torch."""
     return tuple(
         replace(item, hint=True)
         for item in parsed.declared
-        if item.project in _FACTS and item.requirement is not None and not item.constraint
+        if (item.project in FACTS or kind in _COMMANDS)
+        and item.requirement is not None
+        and not item.constraint
     )

@@ -17,7 +17,7 @@ from gpuenv.adapt.model import DeclaredRequirement, ProjectSource, SourceFact
 from gpuenv.adapt.nearest.agreement import contradict, pins_of
 from gpuenv.adapt.nearest.request import public, python_of, requirement_of
 from gpuenv.adapt.sources.names import SourceRank
-from gpuenv.adapt.sources.readers import ReadSource
+from gpuenv.adapt.sources.readers import FACTS, ReadSource
 from gpuenv.resolution.request import COMPANIONS, STACK
 
 _WITH_TORCH = (*COMPANIONS, "cuda", "index")  # what a source says with its torch in mind
@@ -84,6 +84,10 @@ class _State(Struct):
         self.counting = [item for item in self.counting if item.project not in named]
         self.counting += {(item.project, item.start): item for item in facts}.values()
 
+    def names(self, project: str) -> bool:
+        """Whether anything that counts is about a project."""
+        return any(item.project == project for item in (*self.own, *self.counting))
+
     def has(self, project: str) -> bool:
         """Whether anything but an open name counts of a project."""
         items = (item for item in (*self.own, *self.counting) if item.project == project)
@@ -103,6 +107,8 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
             used = decides and item is torch
         elif item.project in ("cuda", "index"):
             used = decides
+        elif item.project not in FACTS:  # what stands beside the torch that counts was installed with it
+            used = decides and not state.names(item.project) and not _has_address(item)
         elif item.project in _WITH_TORCH and contradicts:
             used = False
         else:
@@ -114,14 +120,18 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
     return ProjectSource(source.file.path, source.kind, decides, tuple(facts))
 
 
+def _has_address(item: DeclaredRequirement) -> bool:
+    requirement = requirement_of(item)
+    return requirement is None or requirement.url is not None
+
+
 def _narrows(state: _State, item: DeclaredRequirement, source: ReadSource) -> bool:
     """Whether a fact says more than what counts already, without contradicting it."""
     releases = releases_of(item)
     if releases is None:
         return False
     if not state.has(item.project):
-        is_named = any(other.project == item.project for other in (*state.own, *state.counting))
-        return bool(releases) or (item.project in STACK and not is_named)
+        return bool(releases) or (item.project in STACK and not state.names(item.project))
     if source.kind == "prose" and item.project in STACK:  # a sentence does not narrow a file's range
         return False
     said = state.said_of(item.project)
