@@ -19,7 +19,7 @@ from gpuenv.adapt.dependencies import (
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
-from gpuenv.adapt.nearest.ranking import Nearness
+from gpuenv.adapt.nearest.ranking import MOST_TORCHES, Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.task import Task
@@ -36,7 +36,6 @@ from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.torch_bound_pages import bound_projects
 from gpuenv.secrets.url_credentials import redact_credentials
 
-_MOST_TORCHES = 8  # whose pages of projects bound to torch are read
 _MOST_CHOICES = 4  # of torch, with which the other packages are tried
 _MOST_PYTHONS = 7  # that are tried where any will do
 
@@ -89,7 +88,7 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
     with HttpClient(task.environ, access=configuration.access, offline=offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
-        for torch in list(torches)[:_MOST_TORCHES]:
+        for torch in list(torches)[:MOST_TORCHES]:
             request = with_others_free(question.request).with_requirement(f"torch=={torch}")
             read = reader.read_on(question.with_request(request))
             question = question.with_listings(read.listings[len(question.listings) :])
@@ -102,8 +101,9 @@ def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> 
     """Return the nearest stack with which the other packages resolve, changed as little as possible."""
     failures: list[tuple[Solution, Unresolvable]] = []
     for group in _worth_trying(nearest.choices):
-        stacks = tuple(_stack(nearest, solution, task, listed) for solution in group)
-        stack = with_fewest_moves(_as_near(stacks, nearest, task), task)
+        near = _as_near(group, nearest, task)
+        stack = with_fewest_moves(tuple(_stack(nearest, solution, task, listed) for solution in near), task)
+        stack = replace(stack, changes=stack_changes(nearest, stack.solution, task.project))
         outcome = resolve_others(stack, task)
         if isinstance(outcome, Adapted):
             return stack, outcome
@@ -120,19 +120,21 @@ def _worth_trying(solutions: tuple[Solution, ...]) -> Iterator[tuple[Solution, .
             yield tuple(item for item in solutions if item.candidate is solution.candidate)
 
 
-def _as_near(stacks: tuple[Stack, ...], nearest: Nearest, task: Task) -> tuple[Stack, ...]:
-    """Return the first stack, and those that differ from it in a Python that is as near."""
+def _as_near(solutions: tuple[Solution, ...], nearest: Nearest, task: Task) -> tuple[Solution, ...]:
+    """Return the first choice, and those that differ from it in a Python that is as near."""
     measure = Nearness(nearest.question, task.project)
     settled = {id(item.solution): item for item in nearest.settled}
-    ranks = [measure.rank(settled[id(stack.solution)]) for stack in stacks]
-    return tuple(stack for stack, rank in zip(stacks, ranks, strict=True) if rank == ranks[0])[:_MOST_PYTHONS]
+    ranks = [measure.rank(settled[id(solution)]) for solution in solutions]
+    near = (solution for solution, rank in zip(solutions, ranks, strict=True) if rank == ranks[0])
+    return tuple(near)[:_MOST_PYTHONS]
 
 
 def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListings) -> Stack:
+    """Return the stack of a choice, without the changes: why each is made is looked up for one alone."""
+
     def plan_of(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
         return build_plan(question, nearest.decision, solution, listed.configurations[0], resolved)
 
     question = nearest.question_for(solution)
     wishes = wishes_for(task.project, question.target, solution.python)
-    changes = stack_changes(nearest, solution, task.project)
-    return Stack(solution, question, wishes, changes, listed.configurations[0], plan_of)
+    return Stack(solution, question, wishes, (), listed.configurations[0], plan_of)

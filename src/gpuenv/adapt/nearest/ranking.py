@@ -7,7 +7,7 @@ file's CUDA, then packages built against torch and others; of equals what a plan
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice, product
+from itertools import chain, groupby, islice, product
 
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
@@ -31,6 +31,7 @@ from gpuenv.resolution.rules.companion_failures import CompanionMatch
 from gpuenv.resolution.rules.python import admitted, runs_on
 
 Move = tuple[int, int]  # how many projects move, and how many releases in all
+MOST_TORCHES = 8  # the nearest: those that a project is tried with are fewer
 _MOST_SETS = 200  # of companions of one build: more than any torch has
 _MINORS = 50  # of Python 3: more than there are
 
@@ -56,7 +57,7 @@ class Nearness:
         torches = {*releases, *(candidate.torch for candidate in question.candidates)}
         self._releases: dict[str, list[Version]] = {"torch": sorted(torches)}
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
-        self._breaks: dict[PythonOffer, int] = {}
+        self._pythons: dict[PythonOffer, tuple[int, int, int, int]] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
 
     def wishes(self, python: PythonOffer) -> Wishes:
@@ -68,8 +69,22 @@ class Nearness:
         return self._wishes[python]
 
     def ranked(self, solutions: Sequence[Solution]) -> tuple[Settled, ...]:
-        """Return the choices, the nearest first, each with its nearest companions; `solutions` best first."""
-        return tuple(sorted(filter(None, map(self._settled, solutions)), key=self.rank))
+        """Return the choices, the nearest first, each with its nearest companions; `solutions` best first.
+
+        Those of the few nearest torch releases: no more are tried, and each is judged with what is beside it.
+        """
+        settled: list[Settled] = []
+        torches: set[Version] = set()
+        for _, near in groupby(sorted(solutions, key=self._torch_rank), key=self._torch_rank):
+            own = [item for item in map(self._settled, near) if item is not None]
+            settled += own
+            torches |= {item.solution.candidate.torch for item in own}
+            if len(torches) >= MOST_TORCHES:
+                break
+        return tuple(sorted(settled, key=self.rank))
+
+    def _torch_rank(self, solution: Solution) -> tuple[int, int]:
+        return self._of_torch(solution, self.wishes(solution.python))
 
     def rank(self, settled: Settled) -> tuple[object, ...]:
         """Return how far a solution is from the project; the less the nearer."""
@@ -94,16 +109,16 @@ class Nearness:
 
     def _of_python(self, python: PythonOffer, wishes: Wishes) -> tuple[int, int, int, int]:
         """Return whether the Python moves, how many pins of others that breaks, and how far it moves."""
-        far, order = _of_python(python, wishes.python)
-        if self._built is None or (wishes.python is not None and not far):
-            return bool(far), 0, far, order
-        if python not in self._breaks:
-            self._breaks[python] = len(broken_pins(wishes, python, self._built))
-        return bool(far), self._breaks[python], far, order
+        if python not in self._pythons:
+            far, order = _of_python(python, wishes.python)
+            holds = self._built is None or (wishes.python is not None and not far)
+            breaks = 0 if holds or self._built is None else len(broken_pins(wishes, python, self._built))
+            self._pythons[python] = bool(far), breaks, far, order
+        return self._pythons[python]
 
     def _leads_to(self, solution: Solution, wishes: Wishes) -> bool:
         companions = tuple(item.release for item in solution.companions)
-        moved = None if _of_python(solution.python, wishes.python) == (0, 0) else solution.python
+        moved = solution.python if self._of_python(solution.python, wishes)[0] else None
         key = (solution.candidate.label, solution.candidate.kind, companions, moved, wishes)
         if key not in self._leads:
             self._leads[key] = resolves_to(solution, wishes, self.question)
