@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from gpuenv.matrix_checks.serialise import variant_order
 from gpuenv.model.variant import Variant
-from matrix_tables.facts import Facts, Row, UnusableFacts
+from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
 
 PROJECTS = ("torch", "torchvision", "torchaudio", "torchtext", "torchdata", "xformers")
 _SUBDIRECTORY = re.compile(r"|cpu|cu\d+")
@@ -36,6 +36,7 @@ def build_wheels(facts: Facts, pages: Path | None) -> list[Row]:
     since every mirror has them elsewhere.
     """
     rows = [_index_row(fact) for fact in facts.table("wheels_pytorch_index.csv") if _wanted_fact(fact, facts)]
+    rows += addressed_rows(rows)
     if pages is not None:
         links = [(project, link) for project in PROJECTS for link in _read_page(pages, project)]
         rows += [
@@ -43,6 +44,18 @@ def build_wheels(facts: Facts, pages: Path | None) -> list[Row]:
         ]
     _refuse_contradictions(rows)
     return sorted(rows, key=_order)
+
+
+def addressed_rows(rows: list[Row]) -> list[Row]:
+    """Return the files of pytorch_wheels.toml that are not among the rows, which may have their digests."""
+    there = {(row["filename"], row.get("subdir")) for row in rows if row["index"] == "pytorch"}
+    return [
+        {"project": entry["project"], "filename": filename, "index": "pytorch", "subdir": variant}
+        for entry in read_toml(DATA / "pytorch_wheels.toml")["files"]
+        for variant in entry["variants"]
+        for filename in (f"{entry['project']}-{entry['version']}-{tags}.whl" for tags in entry["tags"])
+        if (filename, variant) not in there
+    ]
 
 
 def _refuse_contradictions(rows: list[Row]) -> None:

@@ -94,7 +94,7 @@ def adapt(
     changes = risks_of(changes, matrices.load("api-changes"), code)
     warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
     lost = left_out(project, plan, changes, task.machine_target.platform)
-    about = (PlanWarning("left-out", text) for text in warnings_about(lost))
+    about = (PlanWarning("not-in-plan", text) for text in warnings_about(lost))
     plan = replace(plan, warnings=(*warnings, *about, *plan.warnings))
     return Adaptation(project, plan, changes, adapted_files(project, changes), lost)
 

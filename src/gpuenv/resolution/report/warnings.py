@@ -13,6 +13,7 @@ from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.request import NUMPY, Request
 from gpuenv.resolution.resolve import ResolutionInput, decide
 from gpuenv.resolution.rules import companion_failures
+from gpuenv.resolution.rules.companion import companion_variant
 
 
 def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
@@ -22,6 +23,7 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
         *warn_of_left_out(question, solution),
         *_ptx(solution),
         *_companions_through_ptx(question, solution),
+        *_companions_of_another_cuda(question, solution),
         *_assumed(solution),
         *_system(question),
         *_indexes(question),
@@ -69,6 +71,21 @@ def _companions_through_ptx(question: ResolutionInput, solution: Solution) -> li
         named = f"{project} {item.release}"
         fields |= {tr(template, gpu=gpu.label, companion=named): None for gpu, code in codes if code == "ptx"}
     return [PlanWarning("ptx", text) for text in fields]
+
+
+def _companions_of_another_cuda(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
+    """Tell of companions that work with torch's CUDA, but were built for another release of it."""
+    candidate, knowledge = solution.candidate, question.knowledge
+    warnings = []
+    for item in solution.companions if candidate.cuda and candidate.kind != "conda" else ():
+        variant = item.file.variant or companion_variant(item, question.target, knowledge)
+        if variant is None or variant.cuda in (None, candidate.cuda):
+            continue
+        facts = {"package": f"{item.file.name} {item.release}", "cuda": variant.cuda}
+        template = N_("{package} is built for CUDA {cuda}, torch for {torch}: no page lists it for {variant}")
+        text = tr(template, torch=candidate.cuda, variant=candidate.variant, **facts)
+        warnings.append(PlanWarning("companion-cuda", text))
+    return warnings
 
 
 def _assumed(solution: Solution) -> list[PlanWarning]:

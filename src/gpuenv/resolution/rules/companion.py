@@ -173,7 +173,10 @@ def _closeness(item: IndexedFile, candidate: Candidate, target: Target, knowledg
         # of a variant's folder, or of PyPI as torch itself: an installer finds both where it finds torch
         return 0 if bool(item.file.variant) == (candidate.kind == "pytorch") else 1
     loose = knowledge.matches_by_major(item.file.name, item.release)
-    return 2 if fits_variant(variant, candidate.variant, loose=loose) else None
+    if not fits_variant(variant, candidate.variant, loose=loose):
+        return None
+    own, torchs = variant.cuda, candidate.cuda
+    return 2 + abs(own.minor - torchs.minor) if own and torchs else 2  # the nearest CUDA first
 
 
 def fits_variant(own: Variant, wanted: Variant, *, loose: bool) -> bool:
