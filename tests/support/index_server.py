@@ -13,11 +13,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import io
 import json
 import socket
 import ssl
 import threading
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,6 +37,7 @@ Fault = Literal["500", "404", "hang", "reset", "garbage", "slow"]
 
 SIZE = 800_000_000  # bytes, of every file that has none
 SLOW_S = 0.4
+_WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 _JSON = "application/vnd.pypi.simple.v1+json"
 
 
@@ -49,6 +52,8 @@ class PublishedFile:
     sha256: str | None
     requires_python: str | None = None
     content: bytes | None = None
+    requires: tuple[str, ...] = ()
+    uploaded: str | None = None  # the day
 
     @property
     def path(self) -> str:
@@ -62,7 +67,17 @@ class PublishedFile:
     @property
     def metadata(self) -> str:
         name, version = self.filename.split("-")[:2]
-        return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        needs = "".join(f"Requires-Dist: {item}\n" for item in self.requires)
+        return f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}"
+
+    def made(self) -> bytes:
+        """Return a wheel with nothing but its metadata, for one that has no bytes."""
+        name, version = self.filename.split("-")[:2]
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for member, text in (("METADATA", self.metadata), ("WHEEL", _WHEEL), ("RECORD", "")):
+                archive.writestr(f"{name}-{version}.dist-info/{member}", text)
+        return buffer.getvalue()
 
 
 @cache
@@ -136,6 +151,7 @@ class IndexServer:
     asked: list[tuple[str, str, int]] = field(default_factory=list)
     faults: dict[str, Fault] = field(default_factory=dict)
     closing: threading.Event = field(default_factory=threading.Event)
+    makes_wheels: bool = False  # of those without bytes: a resolver reads the metadata in them
     only_for: dict[str, str] = field(default_factory=dict)  # files that one client alone is told of: `pip`
     _pages: dict[tuple[str, bool, str], Page | None] = field(default_factory=dict)
 
@@ -156,6 +172,15 @@ class IndexServer:
         self.files[file.path] = file
         self._pages.clear()
         return file
+
+    def list_release(
+        self, project: str, version: str, uploaded: str | None, *requires: str, tag: str = "py3-none-any"
+    ) -> None:
+        """List a wheel on PyPI that has no bytes, but METADATA beside it."""
+        name = f"{project.replace('-', '_')}-{version}-{tag}.whl"
+        file = PublishedFile(project, name, "pypi", None, None, requires=requires, uploaded=uploaded)
+        self.files[file.path] = file
+        self._pages.clear()
 
     def forget(self) -> None:
         self.asked.clear()
@@ -224,6 +249,7 @@ def _json_page(project: str, files: list[PublishedFile]) -> str:
             "size": file.size,
             "yanked": False,
             "core-metadata": file.content is None,
+            **({"upload-time": f"{file.uploaded}T12:00:00.000000Z"} if file.uploaded else {}),
         }
         for file in files
     ]
@@ -280,6 +306,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, page.content_type, page.body)
         elif file is not None and file.content is not None:
             self._send(200, "application/zip", file.content)
+        elif file is not None and self.index.makes_wheels and self.command == "GET":
+            self._send(200, "application/zip", file.made())
         elif file is not None and self.command == "HEAD":
             self._send(200, "application/zip", b"", Content_Length=str(file.size))
         elif published_file is not None and published_file.content is None:

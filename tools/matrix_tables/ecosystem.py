@@ -28,6 +28,7 @@ def build_ecosystem(facts: Facts) -> list[Row]:
         rows = [
             *_sets(answer),
             *_projects(answer, facts, sources),
+            *_beyond(answer, facts),
             *_codes(answer),
             *_abis(answer, sources),
             *_wheels(answer),
@@ -64,9 +65,39 @@ def _projects(answer: Row, facts: Facts, sources: Sources) -> Iterator[Row]:
                 "least_compute_capability": more.get("least"),
                 "least_for": more.get("least_for"),
                 "gpu_only": more.get("gpu_only", False),
+                **_pins(more),
                 "source": "; ".join((sources.resolve(cited), *_own_source(more))),
                 "evidence": "matrix",
             }
+
+
+def _beyond(answer: Row, facts: Facts) -> Iterator[Row]:
+    """Yield the projects that the facts lack."""
+    known = {
+        name
+        for entry in facts.document("ecosystem_pairing.toml")["project"]
+        for name in _names(entry["name"])
+    }
+    for name, entry in answer["project"].items():
+        if name not in known and "rule" in entry:
+            yield {
+                "kind": "project",
+                "project": name,
+                "set": None,
+                "form": "requires_dist",
+                "rule": entry["rule"],
+                "least_compute_capability": entry.get("least"),
+                "least_for": entry.get("least_for"),
+                "gpu_only": entry.get("gpu_only", False),
+                **_pins(entry),
+                "source": entry["source"],
+                "evidence": "matrix",
+            }
+
+
+def _pins(entry: Row) -> Row:
+    """Return which projects of the torch stack the releases pin, where they do."""
+    return {name: entry[name] for name in ("pins", "built_for_pypi", "through") if name in entry}
 
 
 def _own_source(more: Row) -> tuple[str, ...]:

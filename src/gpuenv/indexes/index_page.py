@@ -50,7 +50,7 @@ class IndexPageForm:
     Names and tags, which a page repeats dozens of times each, are kept and parsed once.
     """
 
-    name = "index page 1"  # another number with each change of what is read of a page, or kept
+    name = "index page 2"  # another number with each change of what is read of a page, or kept
 
     def read(self, page: HttpPage) -> IndexPage:
         """Return what a page lists; raise ValueError."""
@@ -120,6 +120,8 @@ def _packed(file: WheelFile, heads: _Table, tags: _Table, places: _Table, words:
         file.size,
         None if file.requires_python is None else words[file.requires_python],
         file.yanked,
+        None if file.uploaded is None else words[file.uploaded],
+        file.has_metadata,
     ]
 
 
@@ -129,7 +131,8 @@ def _unpacked(
     read_heads = [parse_head(head) for head in heads]
     read_tags = [parse_tags(tag) for tag in tags]
     variants = [Variant(word) for word in words]
-    for head, tag, place, variant, sha256, size, requires_python, yanked in rows:
+    for row in rows:
+        head, tag, place, variant, sha256, size, requires_python, yanked, uploaded, has_metadata = row
         name, version, _, _ = read_heads[head]
         filename = f"{heads[head]}-{tags[tag]}.whl"
         yield WheelFile(
@@ -143,6 +146,8 @@ def _unpacked(
             size,
             None if requires_python is None else words[requires_python],
             yanked,
+            uploaded=None if uploaded is None else words[uploaded],
+            has_metadata=has_metadata,
         )
 
 

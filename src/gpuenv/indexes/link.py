@@ -12,12 +12,16 @@ from gpuenv.i18n.messages import tr
 
 _MOST_LINKS = 100_000  # torch has some 10,000 files on one page
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_DAY = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T", re.ASCII)
 # absolute, without dot segments, a query or what is not ASCII: what urllib.parse leaves as it is
 _PLAIN_URL = re.compile(r"(https?://[\w.-]+(?::\d+)?(?:/[\w%+~!-][\w.%+~!-]*)+)(?:#([\w=.-]*))?", re.ASCII)
 
 
 class Link(Struct, frozen=True):
-    """One link; `filename` is decoded, `url` absolute, spelled as on the page, without its fragment."""
+    """One link; `filename` is decoded, `url` absolute, spelled as on the page, without its fragment.
+
+    `uploaded` is the day (ISO 8601), `has_metadata` that its METADATA lies beside it (PEP 658).
+    """
 
     url: str
     filename: str
@@ -25,6 +29,8 @@ class Link(Struct, frozen=True):
     size: int | None = None
     requires_python: str | None = None
     yanked: bool = False
+    uploaded: str | None = None
+    has_metadata: bool = False
 
 
 class LinkPage(Struct, frozen=True):
@@ -51,6 +57,11 @@ def parse_hashes(hashes: object) -> str | None:
     """Return the SHA-256 digest of a mapping such as `{"sha256": "…", "md5": "…"}`."""
     digest = hashes.get("sha256") if isinstance(hashes, Mapping) else None
     return parse_sha256(digest) if isinstance(digest, str) else None
+
+
+def parse_day(text: object) -> str | None:
+    """Return the day of a time of upload (`2025-08-09T12:00:00.000000Z`, PEP 700), None for anything else."""
+    return text[:10] if isinstance(text, str) and _DAY.match(text) else None
 
 
 def leads_inside(url: str, page: str) -> bool:

@@ -72,8 +72,15 @@ class _Tags:
                 sha256=parse_sha256(digest) if algorithm == "sha256" else None,
                 requires_python=facts.get("data-requires-python", "").strip() or None,
                 yanked="data-yanked" in facts,
+                has_metadata=_has_metadata(facts),
             )
         )
+
+
+def _has_metadata(facts: dict[str, str]) -> bool:
+    """Whether the METADATA lies beside a file; the attribute was called otherwise before PEP 714."""
+    value = facts.get("data-core-metadata", facts.get("data-dist-info-metadata", "false"))
+    return value.lower() != "false"
 
 
 def parse_attributes(text: str) -> dict[str, str]:

@@ -11,7 +11,15 @@ from typing import Any
 from urllib.parse import urldefrag, urljoin
 
 from gpuenv.i18n.messages import tr
-from gpuenv.indexes.link import Link, LinkPage, check_links, leads_inside, parse_hashes, plain_address
+from gpuenv.indexes.link import (
+    Link,
+    LinkPage,
+    check_links,
+    leads_inside,
+    parse_day,
+    parse_hashes,
+    plain_address,
+)
 from gpuenv.untrusted.documents import load_json
 
 _API_MAJOR = "1"
@@ -59,7 +67,14 @@ def _link(file: Any, base: str) -> Link | None:
         size=size if type(size) is int and size >= 0 else None,
         requires_python=requires if isinstance(requires, str) and requires else None,
         yanked=file.get("yanked") not in (None, False),
+        uploaded=parse_day(file.get("upload-time")),
+        has_metadata=_has_metadata(file),
     )
+
+
+def _has_metadata(file: dict[str, Any]) -> bool:
+    """Whether the METADATA lies beside it; `core-metadata` was called `dist-info-metadata` (PEP 714)."""
+    return bool(file.get("core-metadata", file.get("dist-info-metadata")))
 
 
 def _absolute(url: str, base: str) -> str:

@@ -84,6 +84,8 @@ def parse_wheel_link(link: Link, page: str) -> WheelFile:
         size=link.size,
         requires_python=link.requires_python,
         yanked=link.yanked,
+        uploaded=link.uploaded,
+        has_metadata=link.has_metadata,
     )
 
 

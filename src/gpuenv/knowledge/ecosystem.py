@@ -62,7 +62,9 @@ class KnownWheels(Struct, frozen=True):
 class BoundProject(Struct, frozen=True):
     """A project of which more is known than its metadata tells; `least` is what a GPU must have.
 
-    `least_for` narrows it to some releases.
+    `least_for` narrows it to some releases. `pins` are those of the torch stack that its releases pin, as
+    their metadata tell, or that of `through`, which has the same versions. With `built_for_pypi` its wheels
+    are made for the CUDA of PyPI's build of that torch.
     """
 
     name: str
@@ -71,6 +73,9 @@ class BoundProject(Struct, frozen=True):
     least_for: SpecifierSet
     gpu_only: bool
     source: str
+    pins: tuple[str, ...] = ()
+    built_for_pypi: bool = False
+    through: str | None = None
 
     def least_counts(self, wanted: SpecifierSet) -> bool:
         """Whether `least` holds for what is asked for: not where others are pinned (`<2`, `==1.0.9`)."""
@@ -171,6 +176,9 @@ def _parse_project(row: Row) -> BoundProject:
         name=row["project"],
         least=or_none(as_capability, row["least_compute_capability"]),
         least_for=SpecifierSet(row["least_for"] or ""),
+        pins=tuple(row.get("pins", ())),
+        built_for_pypi=row.get("built_for_pypi", False),
+        through=row.get("through"),
     )
 
 

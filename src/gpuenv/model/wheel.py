@@ -46,6 +46,8 @@ class TorchBuild(Struct, frozen=True):
 class WheelFile(Struct, frozen=True):
     """A wheel that an index lists; `sha256` and `size` (bytes) are None where the index does not tell.
 
+    `uploaded` is the day (ISO 8601) if it is known, `has_metadata` that METADATA lies beside it (PEP 658).
+
     A conda package stands here too, with the tags that a wheel of its Python and platform would have.
     """
 
@@ -60,4 +62,6 @@ class WheelFile(Struct, frozen=True):
     requires_python: str | None = None
     yanked: bool = False
     assumed: bool = False  # named from the release matrix; no page that was read lists it
+    uploaded: str | None = None
+    has_metadata: bool = False
     build: str | None = None  # of a conda package: its build string, or a pattern for it

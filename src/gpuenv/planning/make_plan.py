@@ -185,7 +185,23 @@ def plan_of(
     """Return the plan of wheels that answers the question; may raise Unsatisfiable or Unreachable."""
     tried = bool(listed.stood_in or listed.silent)
     question = question.with_request(replace(question.request, mirrors_tried=tried))
-    question = with_bound_pages(question, listed.configurations[0], wanted.options, environ)
+    configuration = listed.configurations[0]
+    question = with_bound_pages(question, configuration, wanted.options, environ)
+    if not question.request.to_resolve:
+        return _plan_of(question, listed, wanted, environ, target)
+    from gpuenv.planning.releases.plan import plan_by_release  # noqa: PLC0415 - for other packages
+
+    search = question, configuration, wanted.options, environ
+    return plan_by_release(*search, lambda asked: _plan_of(asked, listed, wanted, environ, target))
+
+
+def _plan_of(
+    question: ResolutionInput,
+    listed: PlanListings,
+    wanted: PlanRequest,
+    environ: Mapping[str, str],
+    target: str,
+) -> Plan:
     decision = decide(question)
     if not decision.choices:
         from gpuenv.resolution.report.refusal import refuse  # noqa: PLC0415 - where nothing works

@@ -52,7 +52,7 @@ class ResolutionInput(Struct, frozen=True):
     """All that a decision depends on. `candidates` and `available` are what the listings and the matrix give.
 
     For what is said of a plan: `no_numpy` is why numpy is left out where nobody typed it, `cpu_index` the
-    address of the official CPU builds.
+    address of the official CPU builds. `bounds` are within what a resolver may choose other packages.
     """
 
     request: Request
@@ -64,6 +64,7 @@ class ResolutionInput(Struct, frozen=True):
     available: companion_failures.AvailableCompanions
     no_numpy: str | None = None
     cpu_index: str | None = None
+    bounds: tuple[str, ...] = ()
 
     def with_listings(self, more: tuple[Listing, ...]) -> ResolutionInput:
         """Return the question with further pages of the extensions."""

@@ -34,7 +34,7 @@ def bound_projects(
     names = (
         canonicalize_name(item.name)
         for item in request.others
-        if item.url is None and _always_counts(item, target, pythons)
+        if item.url is None and always_counts(item, target, pythons)
     )
     return tuple(dict.fromkeys(name for name in names if _is_bound(name, knowledge)))
 
@@ -44,7 +44,8 @@ def _is_bound(name: str, knowledge: Knowledge) -> bool:
     return project is not None and (project.set is not None or project.least is not None)
 
 
-def _always_counts(item: Requirement, target: Target, pythons: tuple[PythonOffer, ...]) -> bool:
+def always_counts(item: Requirement, target: Target, pythons: tuple[PythonOffer, ...]) -> bool:
+    """Whether a requirement counts with each of the Pythons."""
     if item.marker is None:
         return True
     versions = (str(full_version(offer)) for offer in pythons)

@@ -195,7 +195,11 @@ FIELDS: Mapping[str, Kinds] = {
             "form": one_of("requires_dist", "find_links", "github_assets", "index", "docs_table", "none"),
             "rule": TEXT, "least_compute_capability": or_null(CAPABILITY),
             "least_for": or_null(SPECIFIER),  # releases of the project; null: all
-            "gpu_only": FLAG, **ORIGIN,
+            "gpu_only": FLAG,
+            "pins": optional(list_of(NAME, least=1)),  # of the torch stack, by the metadata of its releases
+            "built_for_pypi": optional(FLAG),  # for the CUDA of PyPI's build of that torch
+            "through": optional(NAME),  # the project of the same version whose metadata pins it
+            **ORIGIN,
         },
         code={"project": NAME, "versions": SPECIFIER, "architectures": _CODE, **ORIGIN},
         abi={

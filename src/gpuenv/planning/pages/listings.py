@@ -39,6 +39,7 @@ from gpuenv.resolution.digests import (
     warn_of_contradictions,
     with_known_digests,
 )
+from gpuenv.resolution.pinning.releases import pinned_companions
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 
@@ -74,7 +75,8 @@ def list_files(
 
     What is read is enough to choose for `target`, and for each of `others` of the same platform.
     """
-    projects = tuple(canonicalize_name(name) for name in ("torch", *request.companions))
+    beside = (*request.companions, *pinned_companions(request, knowledge))
+    projects = tuple(canonicalize_name(name) for name in ("torch", *beside))
     configuration = _with_wheelhouses(options, environ)
     check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
     builds = builds_worth_asking(request, target, knowledge, others)

@@ -1,0 +1,1 @@
+"""The plan with the newest releases of projects that pin torch: read, then planned with."""

@@ -1,0 +1,1 @@
+"""Projects whose releases pin torch (vllm, sglang): the newest release that runs here chooses the torch."""
