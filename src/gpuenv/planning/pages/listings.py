@@ -39,7 +39,7 @@ from gpuenv.resolution.digests import (
     warn_of_contradictions,
     with_known_digests,
 )
-from gpuenv.resolution.pinning.releases import pinned_companions
+from gpuenv.resolution.pinning.companions import pinned_companions
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target
 

@@ -76,13 +76,6 @@ def pinning_projects(
     return tuple(project for project in projects if project.pins)
 
 
-def pinned_companions(request: Request, knowledge: Knowledge) -> tuple[str, ...]:
-    """Return the companions of torch that are not asked for, but pinned by what is asked for."""
-    projects = (knowledge.ecosystem.project(canonicalize_name(item.name)) for item in request.others)
-    names = dict.fromkeys(name for project in projects if project for name in project.pins)
-    return tuple(name for name in names if name not in ("torch", *request.companions))
-
-
 def releases_of(
     listings: Sequence[Listing], specifier: SpecifierSet, question: ResolutionInput
 ) -> tuple[Release, ...]:
