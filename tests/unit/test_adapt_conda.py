@@ -36,9 +36,15 @@ def environment(channels: str, *specs: str) -> str:
     return f"channels: [{channels}]\ndependencies:\n{lines}"
 
 
+def with_pip(text: str, *lines: str) -> str:
+    """An environment.yml with a pip part."""
+    return f"{text}  - pip\n  - pip:\n" + "".join(f"    - {line}\n" for line in lines)
+
+
 def specs_in(adaptation: Adaptation) -> dict[str, str]:
     """What the adapted file says of each package, by name."""
-    lines = [line.strip() for line in adaptation.files[0].text.splitlines()]
+    conda = adaptation.files[0].text.partition("  - pip:")[0]
+    lines = [line.strip() for line in conda.splitlines()]
     specs = (parse_match_spec(line[2:]) for line in lines if line.startswith("- "))
     return {spec.name: spec.release or spec.version for spec in specs}
 
@@ -186,3 +192,22 @@ def test_the_nearest_release_is_the_one_that_brute_force_finds(data: st.DataObje
     expected = by_hand(row["project"], wanted, python)
     assert (str(found) if found else None) == (expected[0] if expected else None)
     assert BUILT.is_built(row["project"], SpecifierSet(f"=={wanted}"), python) == (python in row["pythons"])
+
+
+def test_another_patch_release_of_python_is_nearer_than_another_minor_one_and_moves_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine has 3.8.9 and 3.9.9; what an export lists is for any 3.8."""
+    abi, more = "python_abi=3.8=2_cp38", ("libffi=3.3=he6710b0_2", "setuptools=59.5.0=py38h06a4308_0")
+    exported = ("python=3.8.14=h5eee18b_0", abi, *more)
+    text = with_pip(environment("conda-forge", *exported), "torch==1.13.1", "numpy==1.21.6")
+    value = adapted(text, OLD, tmp_path, monkeypatch)
+    assert [(change.project, change.new) for change in value.changes] == [("python", "3.8")]
+
+
+def test_the_abi_of_python_moves_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exported = ("python=3.6.7=h0371630_0", "python_abi=3.6=1_cp36m", "ninja=1.10.0=hc9558a2_0")
+    text = with_pip(environment("conda-forge", *exported), "torch==1.10.1")
+    value = adapted(text, OLD, tmp_path, monkeypatch)
+    assert value.plan.python == "3.7"
+    assert specs_in(value)["python_abi"] == "3.7"

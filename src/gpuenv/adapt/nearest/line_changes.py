@@ -46,6 +46,7 @@ from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.rules.requested import version_of
 
 _BY_PIP = "matrix torch.json"
+_PYTHON_ABI = "python-abi"  # conda's: it has the release of its Python
 
 
 def stack_changes(
@@ -215,6 +216,10 @@ class _Changing:
         if lines:
             because = self.reasons.for_python()
             yield from (changed_line(line, python.short, because) for line in lines)
+            for line in self.wishes.lines.get(_PYTHON_ABI, ()):
+                requirement = requirement_of(line)
+                if requirement and not admits(requirement.specifier, Version(python.short)):
+                    yield changed_line(line, f"{_PYTHON_ABI}=={python.short}.*", because)
 
 
 def _pinned(line: DeclaredRequirement, version: str) -> str:

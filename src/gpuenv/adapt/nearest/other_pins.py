@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
+from gpuenv.adapt.nearest.python_move import keeps_minor
 from gpuenv.adapt.nearest.request import Wishes, requirement_of
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.i18n.messages import tr
@@ -22,7 +23,6 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK, admits
-from gpuenv.resolution.rules.python import admitted
 
 _SOURCE = "matrix releases.json"
 _EXACT = re.compile(r"(?P<name>[^=]+)==(?P<minor>\d+\.\d+)\.\d[^*]*")
@@ -56,7 +56,7 @@ def moved_with_python(
     conda's it becomes MAJOR.MINOR: PyPI's releases stand in for those of a channel, which may lack one.
     """
     python = solution.python
-    if wishes.python is None or admitted((python,), wishes.python):
+    if keeps_minor(python, wishes.python):
         return changes
     changed = {change.project for change in changes}
     for project in (item for item in broken_pins(wishes, python, built) if item not in changed):

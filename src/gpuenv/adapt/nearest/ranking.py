@@ -17,6 +17,7 @@ from packaging.version import Version
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
 from gpuenv.adapt.nearest.other_pins import broken_pins
+from gpuenv.adapt.nearest.python_move import python_move
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolves_to import resolves_to
 from gpuenv.knowledge.built_releases import BuiltReleases
@@ -28,12 +29,11 @@ from gpuenv.resolution.request import COMPANIONS, admits
 from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules import companion, torch_bound
 from gpuenv.resolution.rules.companion_failures import CompanionMatch
-from gpuenv.resolution.rules.python import admitted, runs_on
+from gpuenv.resolution.rules.python import runs_on
 
 Move = tuple[int, int]  # how many projects move, and how many releases in all
 MOST_TORCHES = 8  # the nearest: those that a project is tried with are fewer
 _MOST_SETS = 200  # of companions of one build: more than any torch has
-_MINORS = 50  # of Python 3: more than there are
 
 
 class Nearness:
@@ -110,7 +110,7 @@ class Nearness:
     def _of_python(self, python: PythonOffer, wishes: Wishes) -> tuple[int, int, int, int]:
         """Return whether the Python moves, how many pins of others that breaks, and how far it moves."""
         if python not in self._pythons:
-            far, order = _of_python(python, wishes.python)
+            far, order = python_move(python, wishes.python)
             holds = self._built is None or (wishes.python is not None and not far)
             breaks = 0 if holds or self._built is None else len(broken_pins(wishes, python, self._built))
             self._pythons[python] = bool(far), breaks, far, order
@@ -200,15 +200,3 @@ def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> in
         return 0
     anchors = [version for version in known if admits(wanted, version)] or named_releases(wanted)
     return max(1, distance(release, anchors, sorted({*known, *anchors})))
-
-
-def _of_python(python: PythonOffer, wanted: SpecifierSet | None) -> tuple[int, int]:
-    """Return how many minor releases the Python moves; of two equally far the newer is nearer."""
-    if wanted is None or admitted((python,), wanted):
-        return 0, 0
-    offers = [PythonOffer(f"3.{minor}") for minor in range(_MINORS)]
-    anchors = [offer.minor for offer in offers if admitted((offer,), wanted)]
-    anchors = anchors or [(version.major, version.minor) for version in named_releases(wanted)]
-    major, minor = python.minor
-    far = min((abs((major - other[0]) * _MINORS + minor - other[1]) for other in anchors), default=1)
-    return max(1, far), -minor
