@@ -56,3 +56,18 @@ def test_tensorflow_1_leads_to_a_torch_of_its_python_and_else_both_are_refused(s
     assert (info.value.code, info.value.exit_code) == ("no-shared-python", 3)
     assert info.value.because[0].text == "requirements.txt:2 requires `tensorflow==1.15`"
     assert "Python <3.8 only" in info.value.because[1].text
+
+
+def test_a_bound_of_a_file_beside_the_adapted_one_is_kept_or_told(saved: Path) -> None:
+    Path("requirements.txt").write_text("torch>=1.7\n", encoding="utf-8")
+    Path("setup.py").write_text("setup(python_requires='>=3.6,<3.9')\n", encoding="utf-8")
+    value = outcome(saved)
+    assert isinstance(value, Adaptation)
+    assert value.plan.python == "3.8"
+    assert not [warning for warning in value.plan.warnings if warning.code == "bound"]
+    Path("requirements.txt").write_text("torch==2.5.0\n", encoding="utf-8")
+    value = outcome(saved)
+    assert isinstance(value, Adaptation)
+    assert [warning.message for warning in value.plan.warnings if warning.code == "bound"] == [
+        f"setup.py:1 has `>=3.6,<3.9`, which Python {value.plan.python} of this plan does not keep"
+    ]

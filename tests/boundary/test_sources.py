@@ -298,3 +298,10 @@ def test_the_commands_of_a_document_whose_torch_does_not_count_install_nothing(f
     assert [item.requirement for item in read().declared if item.project != "index"] == [
         "torch", "timm==0.3.2", "torch==1.9.1+cu111", "mmcv-full==1.4.0", "einops",
     ]  # fmt: skip
+
+
+def test_many_notebooks_hide_no_install_instructions(folder: Path) -> None:
+    for number in range(80):
+        write(f"a/{number}.ipynb", NOTEBOOK)
+    write("docs/b/c/install.md", "pip install torch==1.5.0\n")
+    assert counts(read())["torch"] == ("torch==1.5.0", "docs/b/c/install.md:1")

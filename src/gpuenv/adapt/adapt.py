@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from gpuenv import matrices
 from gpuenv.adapt.left_out import left_out, warnings_about
 from gpuenv.adapt.model import Adaptation, Project
+from gpuenv.adapt.nearest.request import python_of
+from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.patch.apply import adapted_files
 from gpuenv.adapt.read_code import read_code
 from gpuenv.adapt.read_project import read_project
@@ -25,7 +27,7 @@ from gpuenv.adapt.sources.frameworks import (
 )
 from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.model.python import PythonOffer
@@ -33,6 +35,7 @@ from gpuenv.planning.conda.choose import AUTO, WHEELS, choose_conda_manager
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.machines import choose_machines
 from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.rules.python import admitted
 from gpuenv.resolution.target import platform_of
 
 _IMPORT = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
@@ -95,8 +98,19 @@ def adapt(
     warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
     lost = left_out(project, plan, changes, task.machine_target.platform)
     about = (PlanWarning("not-in-plan", text) for text in warnings_about(lost))
-    plan = replace(plan, warnings=(*warnings, *about, *plan.warnings))
+    bounds = (PlanWarning("bound", text) for text in _bounds_left(project, PythonOffer(plan.python)))
+    plan = replace(plan, warnings=(*warnings, *about, *bounds, *plan.warnings))
     return Adaptation(project, plan, changes, adapted_files(project, changes), lost)
+
+
+def _bounds_left(project: Project, python: PythonOffer) -> Iterator[str]:
+    """Say which Pythons of files beside the adapted one the plan does not keep: no changed line tells it."""
+    for line in project.declared:
+        wanted = python_of(line) if line.project == "python" and line.hint else None
+        if wanted is not None and not admitted((python,), wanted):
+            place = f"{shown(line.file)}:{line.line}"
+            template = N_("{place} has `{text}`, which Python {python} of this plan does not keep")
+            yield tr(template, place=place, text=shown(line.text.strip()), python=python.short)
 
 
 def day_of(text: str | None, project: Project) -> str | None:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from gpuenv.adapt.sources.names import KnownName, known_name
+from gpuenv.adapt.sources.names import KnownName, known_name, rank_of
 
 _DEEPEST = 3  # `docs/en/get_started/install.md`
 _MOST_FOLDERS = 300
 _MOST_ENTRIES = 3000  # of one folder: what has more holds data
-_MOST_FILES = 60
+_MOST_FOUND = 400
+_MOST_FILES = 60  # that are read: those that bind most
 _HIDDEN = (".github", ".devcontainer", ".circleci")
 # what others wrote, what programs made, environments
 _NOT_OURS = frozenset(
@@ -37,11 +38,12 @@ class FoundFile(Struct, frozen=True):
 
 
 def find_files(folder: Path) -> tuple[FoundFile, ...]:
-    """Return the files of a folder and below, those nearer the root first, in the order of their names.
+    """Return the files of a folder and below, those that bind most first.
 
     Links, checkouts within the checkout, environments and what others wrote are not looked into.
     """
-    return tuple(islice(_found(folder), _MOST_FILES))
+    found = islice(_found(folder), _MOST_FOUND)
+    return tuple(sorted(found, key=lambda item: rank_of(item.relative, item.name.kind))[:_MOST_FILES])
 
 
 def _found(root: Path) -> Iterator[FoundFile]:
