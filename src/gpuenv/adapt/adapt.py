@@ -82,6 +82,7 @@ def adapt(
     ):
         options = replace(options, manager=choose_conda_manager(options, environ, "environment.yml"))
     task = begin(project, options, machines, knowledge, environ, target=target, before=before, tell=tell)
+    task = replace(task, partial=adapting.patch_alone)
     if task.channels:
         from gpuenv.adapt.conda import adapt_in_conda  # noqa: PLC0415 - for conda alone
 

@@ -134,6 +134,10 @@ def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
             settled = resolver.settle(wanted, stack.configuration, foreign)
         except (Unreachable, InstallFailed):
             break
+        except KeyboardInterrupt:
+            if not task.is_interrupted:
+                raise
+            break
         if isinstance(settled, Settlement):
             for moved in settled.moved:
                 because = Because(why_of(moved, stack), BY_UV)

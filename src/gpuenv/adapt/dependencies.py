@@ -71,12 +71,16 @@ def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
     wanted = tuple(resolvable(stack))
     if not wanted:
         return _with_url_warning(Adapted(plan, stack.question, stack.changes), stack)
-    if task.plan_request.options.offline:
-        return _unchecked(plan, stack, tr("offline mode was requested"))
+    if task.plan_request.options.offline or task.is_interrupted:
+        return _unchecked(plan, stack, _why_unchecked(task))
     try:
         settled = _resolver(stack, plan, wanted, task).settle(
             wanted, stack.configuration, foreign_to_pypi(stack.wishes)
         )
+    except KeyboardInterrupt:
+        if not task.is_interrupted:
+            raise
+        return _unchecked(plan, stack, _why_unchecked(task))
     except (Unreachable, InstallFailed) as error:
         is_uvs = isinstance(error, InstallFailed) and error.because
         return _unchecked(plan, stack, error.because[0].text if is_uvs else error.message)
@@ -86,13 +90,21 @@ def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
 
 
 def with_fewest_moves(stacks: tuple[Stack, ...], task: Task) -> Stack:
-    """Return the stack, of some that are equally near, that the other packages go with best."""
+    """Return the stack, of some that are equally near, that the other packages go with best.
+
+    Of those that were tried, where it was interrupted.
+    """
     first = stacks[0]
     if len(stacks) == 1 or task.plan_request.options.offline or not any(resolvable(first)):
         return first
     results: list[tuple[Moves, int]] = []
     for position, stack in enumerate(stacks):
-        moves = _moves(stack, task)
+        try:
+            moves = _moves(stack, task)
+        except KeyboardInterrupt:
+            if not task.is_interrupted:
+                raise
+            break
         if moves is not None:
             if moves.count == 0:
                 return stack
@@ -186,6 +198,10 @@ def foreign_to_pypi(wishes: Wishes) -> frozenset[str]:
     """Return the projects that only conda is asked for, by conda's names."""
     notations = ((name, {line.notation for line in lines}) for name, lines in wishes.lines.items())
     return frozenset(name for name, named in notations if named == {"conda"})
+
+
+def _why_unchecked(task: Task) -> str:
+    return tr("it was interrupted") if task.is_interrupted else tr("offline mode was requested")
 
 
 def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:

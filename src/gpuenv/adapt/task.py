@@ -18,13 +18,17 @@ from gpuenv.planning.conda.choose import AUTO, FORGE, WHEELS
 from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
+from gpuenv.process import interruption
 from gpuenv.resolution.target import Target, choose_target
 
 _OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
 
 
 class Task(Struct, frozen=True):
-    """All that the adaptation of a project depends on; `channels` are conda's to try, none for wheels."""
+    """All that the adaptation of a project depends on; `channels` are conda's to try, none for wheels.
+
+    `partial`: what was found until Ctrl-C is an answer, too.
+    """
 
     project: Project
     plan_request: PlanRequest
@@ -36,6 +40,12 @@ class Task(Struct, frozen=True):
     target: str
     before: str | None
     tell: Callable[[int], None]
+    partial: bool = False
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether Ctrl-C came, and what is known by then is to be told."""
+        return self.partial and interruption.came()
 
 
 def begin(

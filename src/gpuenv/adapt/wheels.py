@@ -50,6 +50,8 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     nearest = find_nearest(_with_pages(question, listed, task), task.project)
     stack, adapted = _first_that_resolves(nearest, task, listed)
     changes = without_builds(stack, adapted.changes)
+    if task.is_interrupted:
+        wanted = replace(wanted, options=replace(wanted.options, offline=True))
     plan = completed(
         adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
     )
