@@ -299,3 +299,45 @@ def test_what_an_environment_file_lists_beside_requirements_is_told() -> None:
     assert [declared.project for declared in parsed.declared] == ["torch"]
     lines = [int(warning.split(":")[1]) for warning in parsed.warnings]
     assert sorted(lines) == [2, 3, 3, 4, 6, 9]
+
+
+def test_what_uv_takes_from_elsewhere_is_asked_of_no_index() -> None:
+    text = (
+        '[project]\ndependencies = ["one>=1", "two[a]; python_version > \'3\'", "three", "four", "torch"]\n'
+        "[tool.uv.sources]\none = { workspace = true }\nfour = { index = 'private' }\n"
+        "two = { git = 'https://x.example/two', rev = 'abc', subdirectory = 'python' }\n"
+        "three = { path = '../three' }\ntorch = { index = 'pytorch' }\n"
+    )
+    parsed = read("pyproject.toml", text)
+    assert [(item.project, item.requirement) for item in parsed.declared] == [
+        ("one", None),
+        ("two", 'two[a] @ git+https://x.example/two@abc#subdirectory=python ; python_version > "3"'),
+        ("three", None),
+        ("four", "four"),
+        ("torch", "torch"),
+    ]
+    assert [(more.path, more.kind) for more in parsed.more] == [("../three", "project")]
+    told = "\n".join(parsed.warnings)
+    assert [name for name in ("`one>=1`", "`three`", "where four", "where torch") if name not in told] == []
+
+
+def test_a_poetry_dependency_from_git_keeps_its_revision() -> None:
+    text = "[tool.poetry.dependencies]\na = { git = 'https://x.example/a.git', tag = 'v1' }\n"
+    (declared,) = read("pyproject.toml", text).declared
+    assert declared.requirement == "a @ git+https://x.example/a.git@v1"
+
+
+def test_a_wheel_of_another_machine_is_its_release_and_that_is_told() -> None:
+    name = "flash_attn-2.5.0+cu118torch2.1cxx11abiFALSE-cp310-cp310-linux_x86_64.whl"
+    for line in (f"https://x.example/{name}", f"flash-attn @ file:///home/ada/{name}", f"./{name}"):
+        parsed = read("requirements.txt", line)
+        assert [item.requirement for item in parsed.declared] == ["flash-attn==2.5.0"]
+        assert "another machine" in parsed.warnings[0]
+
+
+def test_a_version_that_only_conda_has_is_no_fault_of_the_file() -> None:
+    text = "dependencies: [jpeg=9e, openssl=1.1.1k=h27cfd23_0, 'numpy=1.2|1.3', python=x]\n"
+    parsed = read("environment.yml", text)
+    assert [item.project for item in parsed.declared] == ["jpeg", "openssl", "numpy", "python"]
+    assert len(parsed.warnings) == 1
+    assert "python=x" in parsed.warnings[0]

@@ -16,6 +16,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.model.plan import Plan
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.conda.environment_yml import CUDA_NAMES, WITH_TORCH
 from gpuenv.resolution.markers import marker_environment
 
 _MOST_SHOWN = 4  # lines that have a reason in common
@@ -93,14 +94,19 @@ class _There(Struct):
         return tr("it is not read: packages come from the indexes that gpuenv is configured with")
 
     def _of_cuda(self, line: DeclaredRequirement) -> str | None:
-        if self.plan.is_condas or self._is_told(line):
+        if self._is_told(line):
             return None
+        if self.plan.is_condas:
+            named = line.requirement or parse_match_spec(line.text).name in WITH_TORCH - CUDA_NAMES
+            return None if named else tr("it names no one CUDA: the build of torch decides")
         return tr("torch wheels bring the CUDA that they need")
 
     def _of_project(self, line: DeclaredRequirement) -> str | None:
         if line.constraint:
             return tr("nothing in the files asks for what it bounds")
         requirement = requirement_of(line)
+        if requirement is None and line.notation == "conda":
+            return tr("it is conda's alone: no index of Python packages has it so")
         if requirement is None:
             return tr("it cannot be asked of an index")
         python = self.plan.python_release or f"{self.plan.python}.0"

@@ -41,7 +41,8 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
         return
     else:
         requirement = _requirement(project, spec)
-    if requirement is None and spec.name != "pytorch-mutex" and not own:
+    # what is a version to conda alone (`9e`, `1.1.1k`) is no fault: whoever plans without conda says so
+    if requirement is None and project in ("python", *STACK):
         collector.tell(start, not_understood(text))
     collector.take(project, requirement, start, end, "conda")
 

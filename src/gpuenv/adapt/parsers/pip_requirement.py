@@ -139,9 +139,14 @@ def _compiled_wheel(url: str, project: str | None = None, marker: str = "") -> P
     if all(tag.platform == "any" for tag in tags) and name not in STACK:
         return None
     named = project or str(name)
-    text = f"{named}=={version}"
+    if name in STACK:
+        text, message = f"{named}=={version}", None
+    else:  # a local version tells what it was built with: `2.5.0+cu118torch2.1cxx11abiFALSE`
+        text = f"{named}=={version.public}"
+        message = tr("`{text}` is a wheel for another machine: it is read as `{read}`",
+                     text=shown(filename), read=text)  # fmt: skip
     try:
-        return PipLine(named, str(Requirement(f"{text} ; {marker}")) if marker else text)
+        return PipLine(named, str(Requirement(f"{text} ; {marker}")) if marker else text, message)
     except InvalidRequirement:
         return PipLine(named, None, not_understood(f"{filename} ; {marker}"))
 

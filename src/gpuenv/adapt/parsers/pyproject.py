@@ -24,7 +24,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, not_understood, shown
-from gpuenv.adapt.parsers.pip_requirement import read_pip
+from gpuenv.adapt.parsers.pip_requirement import PipLine, read_pip
 from gpuenv.adapt.parsers.requirements_txt import take_requirement
 from gpuenv.adapt.parsers.toml_spans import Key, TomlSpan, toml_spans, value_at
 from gpuenv.i18n.foreign_messages import translate_foreign
@@ -80,10 +80,37 @@ class _Reader:
         listed = value_at(self.document, ("project", "dependencies"))
         for count in range(len(listed) if isinstance(listed, list) else 0):
             for start, end, text in self._string(("project", "dependencies", count)):
-                take_requirement(self.collector, text, start, end)
+                self._dependency(text, start, end)
         self._dynamic()
         self._poetry()
         self._indexes()
+
+    def _dependency(self, text: str, start: int, end: int) -> None:
+        """Note a requirement as `tool.uv.sources` has it: what is of the checkout is asked of no index."""
+        read = read_pip(text.strip()) if self.collector.is_bounded(text, start) else PipLine()
+        source = self._source(read.project)
+        if read.project is None or read.requirement is None or read.project in STACK or not source:
+            take_requirement(self.collector, text, start, end)
+        elif isinstance(source.get("git"), str):
+            self.collector.take(read.project, with_url(read.requirement, git_address(source)), start, end)
+        elif isinstance(source.get("path"), str) or source.get("workspace") is True:
+            template = N_("`{text}` is of this checkout (`{table}`) and is not installed with the others")
+            self.collector.tell(start, tr(template, text=shown(text), table="tool.uv.sources"))
+            self.collector.take(read.project, None, start, end)
+            if isinstance(source.get("path"), str):
+                self.collector.follow(source["path"], "project", start)
+        else:
+            template = N_("`{table}` sets where {project} comes from")
+            self.collector.tell(start, tr(template, table="tool.uv.sources", project=read.project))
+            take_requirement(self.collector, text, start, end)
+
+    def _source(self, project: str | None) -> dict[str, Any]:
+        """Return what `tool.uv.sources` says of a project, where that is one place."""
+        sources = value_at(self.document, _SOURCES)
+        for name, source in sources.items() if isinstance(sources, dict) else ():
+            if canonicalize_name(name) == project and isinstance(source, dict):
+                return source
+        return {}
 
     def _dynamic(self) -> None:
         """Have the files read that setuptools takes requirements from; what else computes them is told."""
@@ -128,7 +155,7 @@ class _Reader:
         elif isinstance(said.get("url"), str):
             self._poetry_address(name, key, said["url"])
         elif isinstance(said.get("git"), str):
-            self._poetry_address(name, key, f"git+{said['git']}")
+            self._poetry_address(name, key, git_address(said))
         elif key in self.places:
             self._not_understood(self.places[key], name)
 
@@ -168,6 +195,24 @@ class _Reader:
                 place = next((self.places[key].start for key in keys if key in self.places), 0)
                 template = N_("`{table}` sets where {project} comes from")
                 self.collector.tell(place, tr(template, table="tool.uv.sources", project=name))
+
+
+def git_address(table: dict[str, Any]) -> str:
+    """Return the address of a table `{git = "https://…", rev = "abc", subdirectory = "python"}`."""
+    revision = next((table[key] for key in ("rev", "tag", "branch") if isinstance(table.get(key), str)), None)
+    folder = table.get("subdirectory")
+    fragment = f"#subdirectory={folder}" if isinstance(folder, str) else ""
+    return f"git+{table['git']}{f'@{revision}' if revision else ''}{fragment}"
+
+
+def with_url(requirement: str, url: str) -> str | None:
+    """Return a requirement as one from an address; None for an address that can't be written."""
+    parsed = Requirement(requirement)
+    parsed.specifier, parsed.url = SpecifierSet(), url
+    try:
+        return str(Requirement(str(parsed)))
+    except InvalidRequirement:
+        return None
 
 
 def _requirement(project: str, specifier: str, table: dict[str, Any]) -> str | None:

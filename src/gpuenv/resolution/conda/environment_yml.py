@@ -20,10 +20,10 @@ from gpuenv.untrusted.documents import check_yaml
 
 _OWN_KEYS = ("channels", "dependencies", "prefix")
 TORCH_NAMES = {"pytorch": "torch", "pytorch-gpu": "torch", "pytorch-cpu": "torch"}
-_CUDA_NAMES = ("pytorch-cuda", "cudatoolkit", "cuda-version")
+CUDA_NAMES = frozenset({"pytorch-cuda", "cudatoolkit", "cuda-version"})
 CUDA_FEATURE = re.compile(r"cuda(?P<major>\d{1,2})(?P<minor>\d)")  # `cuda100` chose the build of torch 1.0
 # what chooses torch's build, or comes with it: none of it is PyPI's, where others may have taken the names
-WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *_CUDA_NAMES})
+WITH_TORCH = frozenset({"cpuonly", "pytorch-mutex", "libtorch", "torchtriton", *CUDA_NAMES})
 NO_CHANNELS = ("nodefaults", "defaults")
 _LARGEST = 500_000  # values: more than any file of a person's has
 
@@ -165,7 +165,7 @@ class _Reading(Struct):
     def _take_choice(self, spec: MatchSpec, text: str) -> None:
         """Learn the CUDA from what chooses torch's build; a range of them chooses none."""
         wish = cuda_wish(spec)
-        if wish is None and spec.name in _CUDA_NAMES and spec.version not in ("", "*"):
+        if wish is None and spec.name in CUDA_NAMES and spec.version not in ("", "*"):
             self.warnings.append(tr("`{spec}` is ignored: it does not specify one CUDA release", spec=text))
         self.cuda = self.cuda or wish
 
@@ -189,7 +189,7 @@ def cuda_wish(spec: MatchSpec) -> str | None:
         return f"{feature['major']}.{feature['minor']}"
     if spec.name == "cpuonly":
         return "cpu"
-    if spec.name not in _CUDA_NAMES:
+    if spec.name not in CUDA_NAMES:
         return cuda_in_build(spec.build)
     major, _, rest = (spec.release or "").partition(".")
     return f"{major}.{rest.partition('.')[0]}" if rest else None
