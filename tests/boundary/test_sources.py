@@ -305,3 +305,24 @@ def test_many_notebooks_hide_no_install_instructions(folder: Path) -> None:
         write(f"a/{number}.ipynb", NOTEBOOK)
     write("docs/b/c/install.md", "pip install torch==1.5.0\n")
     assert counts(read())["torch"] == ("torch==1.5.0", "docs/b/c/install.md:1")
+
+
+def test_a_lock_that_no_list_stands_beside_counts_whole_but_for_what_torch_brings(folder: Path) -> None:
+    locked = {
+        "tqdm": {"version": "==4.64.0"},
+        "torch": {"version": "==1.11.0"},
+        "nvidia-cublas-cu11": {"version": "==11.1"},
+    }
+    write(
+        "Pipfile.lock", json.dumps({"default": locked, "develop": {"pytest": {"version": "==7.0"}}}, indent=1)
+    )
+    write("Pipfile", '[packages]\ntorch = "*"\ntqdm = "*"\n')
+    assert [item.requirement for item in read().declared] == ["tqdm==4.64.0", "torch==1.11.0"]
+
+
+def test_the_table_names_the_one_file_that_torch_was_read_in_where_another_is_adapted(folder: Path) -> None:
+    write("requirements.txt", "timm\n")
+    write("cog.yaml", 'build:\n  python_packages:\n    - "torch==1.8.0"\n    - ipython==7.3\n')
+    project = read()
+    assert render_sources(project).splitlines()[1:] == ["  cog.yaml  torch==1.8.0 (line 3)"]
+    assert [item.requirement for item in project.declared] == ["timm", "torch==1.8.0", "ipython==7.3"]

@@ -39,10 +39,11 @@ _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 def render_sources(project: Project) -> str:
     """Return what each file says of torch's stack, Python and CUDA, and which of it is not followed.
 
-    Empty where one file alone says something.
+    Empty where only the adapted file says something.
     """
     said = [source for source in project.sources if any(map(_is_told, source.facts))]
-    if len({source.path for source in said}) < 2:  # noqa: PLR2004 - there is nothing to compare
+    adapted = {file.path for file in project.files[:1] if file.kind != "readme"}
+    if {source.path for source in said} <= adapted:
         return ""
     width = min(_WIDEST, max(len(source.path) for source in said[:_MOST_SOURCES]))
     lines = [tr("what the files say:")]

@@ -97,7 +97,7 @@ def read_cog(file: DependencyFile) -> ParsedFile:
         elif key.value == "python_packages" and node.id == "sequence":
             for item in node.value:
                 read = read_pip(collector.bounded(str(item.value), item.start_mark.index))
-                if read.project in STACK and read.requirement is not None:
+                if read.project is not None and read.requirement is not None:
                     _add(collector, read.project, read.requirement, *_span(item))
     for declared in read_readme(file).declared:
         _add(collector, declared.project, declared.requirement or "", declared.start, declared.end)

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from packaging.utils import canonicalize_name
+
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile
 from gpuenv.adapt.parsers.conda_spec import read_conda
@@ -35,6 +37,7 @@ _KEY = re.compile(
 )
 _ADDRESS = re.compile(r"/(?P<subdir>[a-z0-9-]+)/(?P<name>[\w.-]+?)-(?P<version>[^-/\s]+)-(?P<build>[^-/\s]+?)"
                       r"\.(?:tar\.bz2|conda)")  # fmt: skip
+_BROUGHT_BY_TORCH = ("nvidia-", "triton")
 _OF_CONDA = {*STACK, *TORCH_NAMES, *WITH_TORCH, "python", "cudatoolkit", "pytorch-cuda"}
 
 
@@ -61,8 +64,9 @@ def read_pipfile_lock(file: DependencyFile) -> ParsedFile:
     if python:
         collector.take("python", f"=={python['python']}.*", *python.span("python"))
     for match in _PIPENV.finditer(text):
-        if match["name"] in STACK:
-            collector.take(match["name"], f"{match['name']}{match['version']}", *match.span("version"))
+        name = canonicalize_name(match["name"])
+        if not name.startswith(_BROUGHT_BY_TORCH):
+            collector.take(name, f"{name}{match['version']}", *match.span("version"))
     return _first_of_each(collector)
 
 

@@ -27,7 +27,7 @@ from gpuenv.resolution.request import STACK
 
 _OF_INTEREST = re.compile(r"torch|python|cuda", re.IGNORECASE)
 FACTS = (*STACK, "python", "cuda", "index")
-_COMMANDS = ("install", "script")
+_WHOLE = ("install", "script", "lock")  # kinds of which all counts that their readers take
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(?P<minor>\d{1,2})\b")
 _READ_BY_NAME = {
     "toml-lock": read_toml_lock,
@@ -95,11 +95,9 @@ def _with_classifiers(file: DependencyFile, parsed: ParsedFile) -> ParsedFile:
 
 
 def _facts(parsed: ParsedFile, kind: SourceKind) -> tuple[DeclaredRequirement, ...]:
-    """Return the facts; of commands all that they install, of other kinds what concerns torch."""
+    """Return the facts; of commands and locks all that is installed, of other kinds what concerns torch."""
     return tuple(
         replace(item, hint=True)
         for item in parsed.declared
-        if (item.project in FACTS or kind in _COMMANDS)
-        and item.requirement is not None
-        and not item.constraint
+        if (item.project in FACTS or kind in _WHOLE) and item.requirement is not None and not item.constraint
     )
