@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.matrix_checks.serialise import python_order
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
-_KINDS = ("set", "project", "code", "abi", "wheels", "requires")
+_KINDS = ("set", "project", "code", "abi", "wheels", "requires", "name")
 _OF_SYSTEM = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "amd64": "win-64"}
 _BY_OTHERS = "mjun0812/flash-attention-prebuild-wheels"
 _RELEASE = "https://github.com/{by}/releases/expanded_assets/{tag}"
@@ -35,6 +35,7 @@ def build_ecosystem(facts: Facts) -> list[Row]:
             *_pyg(facts, sources),
             *_by_others(facts, sources),
             *_requires(facts, sources),
+            *({"kind": "name", **entry, "evidence": "matrix"} for entry in answer.get("name", ())),
         ]
         return sorted(rows, key=_order)
     except (InvalidVersion, ValueError) as error:

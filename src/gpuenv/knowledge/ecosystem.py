@@ -83,6 +83,19 @@ class BoundProject(Struct, frozen=True):
         return any((wanted & self.least_for).contains(version, prereleases=True) for version in tried)
 
 
+class MisleadingName(Struct, frozen=True):
+    """A name on PyPI that is another project's, has sources alone, or has ended; and what to ask for instead.
+
+    `families` are the names of its wheels, one for each CUDA major.
+    """
+
+    project: str
+    what: Literal["another-project", "sources", "ended"]
+    instead: str
+    families: tuple[str, ...]
+    source: str
+
+
 class Ecosystem:
     """The rows of ecosystem.json as values, read when they are first asked for."""
 
@@ -92,6 +105,10 @@ class Ecosystem:
     def project(self, name: str) -> BoundProject | None:
         """Return what is known of a project, by its normalized name."""
         return self._projects.get(name)
+
+    def misleading_name(self, project: str) -> MisleadingName | None:
+        """Return what is known of a name that misleads."""
+        return self._names.get(project)
 
     @property
     def made_for_torch(self) -> tuple[str, ...]:
@@ -137,6 +154,10 @@ class Ecosystem:
     @cached_property
     def _projects(self) -> Mapping[str, BoundProject]:
         return {row["project"]: _parse_project(row) for row in self._of("project")}
+
+    @cached_property
+    def _names(self) -> Mapping[str, MisleadingName]:
+        return {row["project"]: from_row(MisleadingName, row) for row in self._of("name")}
 
     @cached_property
     def _sets(self) -> Mapping[str, WheelSet]:

@@ -86,6 +86,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "code": ("kind", "project", "versions"),
         "abi": ("kind", "torch", "variants"),
         "wheels": ("kind", "set", "by", "torch", "variant", "platform"),
+        "name": ("kind", "project"),
         "requires": ("kind", "project", "version"),
     },
     "libraries": {

@@ -15,6 +15,7 @@ from gpuenv.resolution.candidate import IndexedFile, release_of
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.report.advice import give_advice
+from gpuenv.resolution.report.package_names import warn_of_names
 from gpuenv.resolution.report.rationale import compatibility, rationale
 from gpuenv.resolution.report.refusal import asked_for, rejections
 from gpuenv.resolution.report.warnings import collect_warnings
@@ -55,7 +56,11 @@ def build_plan(
         why=rationale(question, solution) + workarounds(question, decision, solution, constraints),
         rejected=_better_but_rejected(decision, solution),
         advice=give_advice(question, decision, solution),
-        warnings=(*collect_warnings(question, solution), *warn_of_known_bad(question, solution, resolved)),
+        warnings=(
+            *warn_of_names(question, solution),
+            *collect_warnings(question, solution),
+            *warn_of_known_bad(question, solution, resolved),
+        ),
         stack=stack_of(solution.files, question.listings),
         compatibility=compatibility(question, solution),
     )

@@ -216,6 +216,11 @@ FIELDS: Mapping[str, Kinds] = {
             "pages": list_of(_ADDRESS),  # none: the set's
             **ORIGIN,
         },
+        name={  # on PyPI, that is not what most who ask for it mean
+            "project": NAME, "what": one_of("another-project", "sources", "ended"), "instead": TEXT,
+            "families": list_of(NAME),  # one for each CUDA major
+            **ORIGIN,
+        },
         requires={
             "project": NAME, "version": VERSION, "requires_torch": or_null(SPECIFIER),
             "requires_python": or_null(SPECIFIER), "pythons": TEXTS, "platforms": TEXTS, "yanked": FLAG,

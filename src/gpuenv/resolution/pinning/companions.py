@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def pinned_companions(request: Request, knowledge: Knowledge) -> tuple[str, ...]:
     """Return the companions of torch that are not asked for, but pinned by what is asked for."""
-    projects = (knowledge.ecosystem.project(canonicalize_name(item.name)) for item in request.others)
+    projects = (knowledge.ecosystem.project(canonicalize_name(item.name)) for item in request.to_resolve)
     names = dict.fromkeys(name for project in projects if project for name in project.pins)
     return tuple(name for name in names if name not in ("torch", *request.companions))
