@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from adapted_papers import MACHINES, adapt_for, bare_environ, save_machine
+from adapted_papers import FOLDER, MACHINES, NAMES, adapt_for, bare_environ, copy_paper, save_machine
 from hypothesis import given
 from hypothesis import strategies as st
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
+from raw_rows import runs
+from sampling import every
 
 from gpuenv import matrices
 from gpuenv.adapt.model import Adaptation
@@ -211,3 +213,53 @@ def test_the_abi_of_python_moves_with_it(tmp_path: Path, monkeypatch: pytest.Mon
     value = adapted(text, OLD, tmp_path, monkeypatch)
     assert value.plan.python == "3.7"
     assert specs_in(value)["python_abi"] == "3.7"
+
+
+OF_CONDA = tuple(
+    name
+    for name in NAMES
+    for file in (FOLDER / name).glob("environment.y*ml")
+    if "pytorch" in file.read_text(encoding="utf-8").partition("dependencies:")[2]
+)
+CAPABILITIES = {"V100": "7.0", "RTX 3090": "8.6", "RTX 4090": "8.9", "RTX 5090": "12.0"}
+
+
+def asked_in(paper: str) -> tuple[list[str], dict[str, str]]:
+    """The channels and exact versions of a paper's own file, read in a few lines."""
+    (file,) = (FOLDER / paper).glob("environment.y*ml")
+    head, _, body = file.read_text(encoding="utf-8").partition("dependencies:")
+    pins = (line.strip()[2:].replace("==", "=").split("=") for line in body.splitlines() if "=" in line)
+    return head.split(), {name: version for name, version, *_ in pins}
+
+
+CASES = [(paper, machine) for paper in OF_CONDA for machine in CAPABILITIES]
+
+
+@pytest.mark.parametrize(("paper", "machine"), every(11, CASES))
+def test_no_build_of_a_channel_that_runs_is_fewer_releases_from_the_papers_torch(
+    paper: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brute force over the raw rows, of the channels named and of conda-forge."""
+    monkeypatch.chdir(copy_paper(paper, tmp_path))
+    value = adapt_for(Path(), save_machine(machine, tmp_path), bare_environ(tmp_path))
+    channels, asked = asked_in(paper)
+    driver = str(MACHINES[machine]["driver"])
+    rows = [
+        row
+        for row in matrices.load("conda")
+        if row["platform"] == "linux-64" and row["cuda"]
+        if (row["channel"] in channels or row["channel"] == "conda-forge")
+        and runs(row, CAPABILITIES[machine], driver, "linux")
+    ]
+    known = {Version(row["torch"]) for table in ("torch", "conda") for row in matrices.load(table)}
+    order = sorted(known)
+    own = order.index(Version(asked["pytorch"]))
+    chosen = Version(value.plan.pins[0].partition("==")[2].removesuffix(".*"))
+    nearest = min(abs(order.index(Version(row["torch"])) - own) for row in rows)
+    assert abs(order.index(chosen) - own) == nearest
+    if chosen == Version(asked["pytorch"]):
+        cuda = (
+            f"cu{''.join(asked['cudatoolkit' if 'cudatoolkit' in asked else 'pytorch-cuda'].split('.')[:2])}"
+        )
+        there = {row["variant"] for row in rows if Version(row["torch"]) == chosen}
+        assert cuda not in there or str(value.plan.variant) == cuda
