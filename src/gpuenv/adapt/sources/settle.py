@@ -35,6 +35,8 @@ def settle(own: Iterable[DeclaredRequirement], others: Sequence[ReadSource]) -> 
     """Return what counts of other sources, which stand in their order, beside the adapted file's lines."""
     state = _State(tuple(own))
     taken = [_taken(state, source) for source in others]
+    if not state.own and not state.names("torch"):  # commands of something else
+        state.counting = [item for item in state.counting if item.project in FACTS]
     sources = (
         replace(item, facts=tuple(_judged(state, fact, item) for fact in item.facts)) for item in taken
     )
@@ -108,7 +110,8 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
         elif item.project in ("cuda", "index"):
             used = decides
         elif item.project not in FACTS:  # what stands beside the torch that counts was installed with it
-            used = decides and not state.names(item.project) and not _has_address(item)
+            is_whole = decides or (torch is None and not state.own and _is_at_the_root(source))
+            used = is_whole and not state.names(item.project) and not _has_address(item)
         elif item.project in _WITH_TORCH and contradicts:
             used = False
         else:
@@ -118,6 +121,11 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
     if decides and wanted:
         state.by_torch = source
     return ProjectSource(source.file.path, source.kind, decides, tuple(facts))
+
+
+def _is_at_the_root(source: ReadSource) -> bool:
+    """Whether it is the project's own README or INSTALL, whose commands are all that there is."""
+    return source.kind == "install" and source.rank.depth == 0
 
 
 def _has_address(item: DeclaredRequirement) -> bool:
