@@ -40,6 +40,9 @@ _OLDER_FLOORS = {"8.0": "375.26", "9.0": "384.81", "9.2": "396.26", "10.0": "410
 _CAPABILITIES = {"P": (6, 1), "V": (7, 0), "A": (8, 9), "H": (9, 0), "B": (12, 0)}
 _PYTORCH_CUDA = {"11.6", "11.7", "11.8", "12.1", "12.4"}  # all that the channel pytorch ever had
 _PATCH = shutil.which("patch")
+# Libraries that only conda installs: on PyPI these names are nobody's or a stranger's.
+_OF_CONDA_ALONE = {"libffi", "ncurses", "openssl", "bzip2", "readline", "xz", "zlib", "libgcc-ng", "python-abi", "blas"}
+_OF_WINDOWS = re.compile(r"(pywin32|vc|ucrt|vc14_runtime|vs2015_runtime|win_inet_pton|m2w64-.*|msys2-conda-epoch)$")
 
 
 def save_machine(key: str, where: Path) -> Path:
@@ -66,6 +69,7 @@ def failures(name: str, key: str, done: Done, folder: Path) -> list[str]:
     if done.status:
         return found
     data = done.data
+    found += _lost(case, data, done.envelope["warnings"])
     torch = next((item for item in data["packages"] if item["name"] in {"torch", "pytorch"}), None)
     if torch is None or not case["torch"]:
         return found + ([] if (torch is None) is not bool(case["torch"]) else [f"torch: {torch}"])
@@ -78,7 +82,7 @@ def failures(name: str, key: str, done: Done, folder: Path) -> list[str]:
         found.append(f"torch {torch['version']} ({torch['variant']}) for Python {data['python']} does not run there")
     found += _companions(case, data)
     found += _changes(case, data["adapted"]["changes"])
-    return found + _patched(data["adapted"], folder)
+    return found + _patched(data["adapted"], folder, torch)
 
 
 def _said(done: Done) -> str:
@@ -88,6 +92,20 @@ def _said(done: Done) -> str:
     data.pop("machines", None)
     data["adapted"] = {key: item for key, item in data.get("adapted", {}).items() if key != "patch"}
     return json.dumps({**document, "data": data}, ensure_ascii=False) + done.err
+
+
+def _lost(case: dict[str, Any], data: dict[str, Any], warnings: list[dict[str, str]]) -> list[str]:
+    """Say which lines are nowhere in the answer, and which have to be named and are not."""
+    changes = [f"{item['project']} {item['old']} {item['new']}" for item in data["adapted"]["changes"]]
+    named = "\n".join([*changes, *(item["message"] for item in warnings)])
+    planned = "\n".join([named, *data["pins"], *data["requirements"]])
+    found = [f"is silent of {item}" for item in case.get("flagged", ()) if not re.search(item, named)]
+    found += [f"loses {item}" for item in case.get("planned", ()) if not re.search(item, planned)]
+    if data["manager"] in {"uv", "pip"}:
+        names = {canonicalize_name(re.split(r"[ @=<>!~\[;]", item)[0]) for item in data["requirements"]}
+        if names & _OF_CONDA_ALONE:
+            found.append(f"takes from PyPI: {' '.join(sorted(names & _OF_CONDA_ALONE))}")
+    return found
 
 
 def _message(done: Done) -> str:
@@ -165,7 +183,7 @@ def _is_move(change: dict[str, Any]) -> bool:
     return bool(change["old"]) and change["old"] != re.sub(r"\+(cu\d+|cpu)", "", change["new"] or "")
 
 
-def _patched(adapted: dict[str, Any], folder: Path) -> list[str]:
+def _patched(adapted: dict[str, Any], folder: Path, torch: dict[str, Any]) -> list[str]:
     """Apply the patch to the copy, and look at what an environment file says afterwards."""
     if adapted["patch"] and _PATCH:
         given = adapted["patch"].encode()
@@ -176,11 +194,11 @@ def _patched(adapted: dict[str, Any], folder: Path) -> list[str]:
         sentence
         for file in adapted["files"]
         if Path(file["path"]).suffix in {".yml", ".yaml"} and Path(file["path"]).name != "cog.yaml"
-        for sentence in _solvable((folder / file["path"]).read_text(encoding="utf-8"), file["path"])
+        for sentence in _solvable((folder / file["path"]).read_text(encoding="utf-8"), file["path"], torch)
     ]
 
 
-def _solvable(text: str, path: str) -> list[str]:
+def _solvable(text: str, path: str, torch: dict[str, Any]) -> list[str]:
     """Say what no conda solver can hold together of an environment file, as far as the specs themselves tell."""
     items = yaml.safe_load(text)["dependencies"]
     specs = [re.split(r"[ =<>!]+", item.split("::")[-1].strip(), maxsplit=2) for item in items if isinstance(item, str)]
@@ -199,6 +217,14 @@ def _solvable(text: str, path: str) -> list[str]:
             found.append(f"{path}: {name}={'='.join(rest)} beside pytorch {pinned['pytorch'][0]}")
         if of_torch and "pytorch" not in pinned:
             found.append(f"{path}: {name}={'='.join(rest)} without conda's pytorch")
+        of_cuda = re.match(r"dgl-cuda(\d+)\.(\d+)$", name)
+        if of_cuda and torch["variant"] != f"cu{of_cuda[1]}{of_cuda[2]}":
+            found.append(f"{path}: {name} beside a torch of {torch['variant']}")
+        if _OF_WINDOWS.match(name):
+            found.append(f"{path}: {name} is for Windows")
+    owner = next((item.split("::")[0] for item in items if re.match(r".+::pytorch\b(?!-)", str(item))), None)
+    if owner and torch.get("channel") not in {owner, None}:
+        found.append(f"{path}: {owner}::pytorch, where {torch['channel']}'s is planned")
     cuda = (pinned.get("pytorch-cuda") or [""])[0].strip("*.")
     if cuda and ".".join(cuda.split(".")[:2]) not in _PYTORCH_CUDA:
         found.append(f"{path}: pytorch-cuda={cuda} was never published")
