@@ -1,8 +1,8 @@
 """Forty repositories as papers published them, and a judge of what `plan --adapt` makes of each.
 
-tests/repositories has their dependency files, shortened to what matters; expected.json says of each where it comes from
-and, for some machines, which answers are right. The judge goes by the matrices' rows alone: none of the program's rules
-are asked whether a build runs somewhere.
+tests/repositories has their dependency files, shortened to what matters; expected.json says of each where it
+comes from and, for some machines, which answers are right. The judge goes by the matrices' rows alone: none
+of the program's rules are asked whether a build runs somewhere.
 """
 
 from __future__ import annotations
@@ -28,21 +28,43 @@ from gpuenv.model.machine_json import render_machine
 
 FOLDER = Path(__file__).parent.parent / "repositories"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
-KNOWN_FAILURES: dict[str, str] = json.loads((FOLDER / "known_failures.json").read_text(encoding="utf-8"))
-CASES = tuple(
-    (name, key) for name, item in sorted(EXPECTED["repositories"].items()) for key in item["cases"]
-)
+KNOWN_FAILURES = {
+    case: cause
+    for cause, cases in json.loads((FOLDER / "known_failures.json").read_text(encoding="utf-8")).items()
+    for case in cases
+}
+CASES = tuple((name, key) for name, item in sorted(EXPECTED["repositories"].items()) for key in item["cases"])
 _MATRICES = FOLDER.parent.parent / "matrices"
 _PYTHONS = tuple(FoundPython(f"3.{minor}.9", f"/usr/bin/python3.{minor}") for minor in range(8, 14))
-# What the driver has to be for each family of CUDA on Linux, by minor-version compatibility (NVIDIA's release notes).
+# The least driver on Linux of each family of CUDA, by minor-version compatibility, and of older releases.
 _FAMILY_FLOORS = {11: Version("450.80.02"), 12: Version("525.60.13"), 13: Version("580.65.06")}
-_OLDER_FLOORS = {"8.0": "375.26", "9.0": "384.81", "9.2": "396.26", "10.0": "410.48", "10.1": "418.39", "10.2": "440.33"}
+_OLDER_FLOORS = {
+    "8.0": "375.26",
+    "9.0": "384.81",
+    "9.2": "396.26",
+    "10.0": "410.48",
+    "10.1": "418.39",
+    "10.2": "440.33",
+}
 _CAPABILITIES = {"P": (6, 1), "V": (7, 0), "A": (8, 9), "H": (9, 0), "B": (12, 0)}
 _PYTORCH_CUDA = {"11.6", "11.7", "11.8", "12.1", "12.4"}  # all that the channel pytorch ever had
 _PATCH = shutil.which("patch")
 # Libraries that only conda installs: on PyPI these names are nobody's or a stranger's.
-_OF_CONDA_ALONE = {"libffi", "ncurses", "openssl", "bzip2", "readline", "xz", "zlib", "libgcc-ng", "python-abi", "blas"}
-_OF_WINDOWS = re.compile(r"(pywin32|vc|ucrt|vc14_runtime|vs2015_runtime|win_inet_pton|m2w64-.*|msys2-conda-epoch)$")
+_OF_CONDA_ALONE = {
+    "libffi",
+    "ncurses",
+    "openssl",
+    "bzip2",
+    "readline",
+    "xz",
+    "zlib",
+    "libgcc-ng",
+    "python-abi",
+    "blas",
+}
+_OF_WINDOWS = re.compile(
+    r"(pywin32|vc|ucrt|vc14_runtime|vs2015_runtime|win_inet_pton|m2w64-.*|msys2-conda-epoch)$"
+)
 
 
 def save_machine(key: str, where: Path) -> Path:
@@ -79,7 +101,9 @@ def failures(name: str, key: str, done: Done, folder: Path) -> list[str]:
     if "python" in case and not _holds(case["python"], Version(data["python"])):
         found.append(f"Python {data['python']}, not {case['python']}")
     if not _runs(torch, data["python"], key):
-        found.append(f"torch {torch['version']} ({torch['variant']}) for Python {data['python']} does not run there")
+        found.append(
+            f"torch {torch['version']} ({torch['variant']}) for Python {data['python']} does not run there"
+        )
     found += _companions(case, data)
     found += _changes(case, data["adapted"]["changes"])
     return found + _patched(data["adapted"], folder, torch)
@@ -126,7 +150,7 @@ def _rows(table: str) -> list[dict[str, Any]]:
 
 
 def _runs(torch: dict[str, Any], python: str, key: str) -> bool:
-    """Whether a published build of torch has code for the machine's GPU, that its driver runs, and that Python."""
+    """Whether a published build of torch is for that Python, the machine's GPU and its driver."""
     base, tag = Version(torch["version"]).public, "cp" + python.replace(".", "")
     table = "conda" if torch.get("channel") else "torch"
     return any(
@@ -156,7 +180,9 @@ def _has_code(architecture: str, capability: tuple[int, int]) -> bool:
 
 
 def _companions(case: dict[str, Any], data: dict[str, Any]) -> list[str]:
-    versions = {canonicalize_name(item["name"]): Version(item["version"]).base_version for item in data["packages"]}
+    versions = {
+        canonicalize_name(item["name"]): Version(item["version"]).base_version for item in data["packages"]
+    }
     return [
         f"{name} {versions.get(canonicalize_name(name))}, not {wanted}"
         for name, wanted in case.get("companions", {}).items()
@@ -187,7 +213,9 @@ def _patched(adapted: dict[str, Any], folder: Path, torch: dict[str, Any]) -> li
     """Apply the patch to the copy, and look at what an environment file says afterwards."""
     if adapted["patch"] and _PATCH:
         given = adapted["patch"].encode()
-        done = subprocess.run((_PATCH, "-p1", "-s", "--binary"), cwd=folder, input=given, capture_output=True, check=False)
+        done = subprocess.run(
+            (_PATCH, "-p1", "-s", "--binary"), cwd=folder, input=given, capture_output=True, check=False
+        )
         if done.returncode:
             return [f"the patch does not apply: {done.stdout.decode()[:120]}"]
     return [
@@ -199,9 +227,13 @@ def _patched(adapted: dict[str, Any], folder: Path, torch: dict[str, Any]) -> li
 
 
 def _solvable(text: str, path: str, torch: dict[str, Any]) -> list[str]:
-    """Say what no conda solver can hold together of an environment file, as far as the specs themselves tell."""
+    """Say what no conda solver can hold together of an environment file, as far as its specs tell."""
     items = yaml.safe_load(text)["dependencies"]
-    specs = [re.split(r"[ =<>!]+", item.split("::")[-1].strip(), maxsplit=2) for item in items if isinstance(item, str)]
+    specs = [
+        re.split(r"[ =<>!]+", item.split("::")[-1].strip(), maxsplit=2)
+        for item in items
+        if isinstance(item, str)
+    ]
     pinned = {parts[0]: parts[1:] for parts in specs}
     pips = [line for item in items if isinstance(item, dict) for line in item.get("pip", ()) or ()]
     python = (pinned.get("python") or [""])[0]
