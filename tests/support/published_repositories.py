@@ -120,7 +120,7 @@ def _said(done: Done) -> str:
 
 def _lost(case: dict[str, Any], data: dict[str, Any], warnings: list[dict[str, str]]) -> list[str]:
     """Say which lines are nowhere in the answer, and which have to be named and are not."""
-    changes = [f"{item['project']} {item['old']} {item['new']}" for item in data["adapted"]["changes"]]
+    changes = [f"{item['project']} {item['old']} {item['why']}" for item in data["adapted"]["changes"]]
     named = "\n".join([*changes, *(item["message"] for item in warnings)])
     planned = "\n".join([named, *data["pins"], *data["requirements"]])
     found = [f"is silent of {item}" for item in case.get("flagged", ()) if not re.search(item, named)]
