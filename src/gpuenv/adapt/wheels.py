@@ -55,7 +55,8 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     plan = completed(
         adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
     )
-    return replace(plan, warnings=(*_unread(nearest), *plan.warnings)), changes
+    warnings = (*_unread(nearest), *_without_release(nearest, stack.solution), *plan.warnings)
+    return replace(plan, warnings=warnings), changes
 
 
 def _unread(nearest: Nearest) -> Iterator[PlanWarning]:
@@ -72,6 +73,15 @@ def _unread(nearest: Nearest) -> Iterator[PlanWarning]:
     for name in nearest.unknown:
         if name not in read:
             yield PlanWarning("unread", tr(template, project=name))
+
+
+def _without_release(nearest: Nearest, solution: Solution) -> Iterator[PlanWarning]:
+    """Warn of packages that pin torch, of which no release is known for the torch that was chosen."""
+    for pin in nearest.moved(solution):
+        if pin.text is None:
+            facts = {"project": pin.project, "torch": solution.candidate.torch, "reason": pin.because.text}
+            text = tr("no known release of {project} is compatible with torch {torch}: {reason}", **facts)
+            yield PlanWarning("no-release", text)
 
 
 def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> ResolutionInput:

@@ -40,6 +40,10 @@ class Dependencies(Struct, frozen=True, eq=False, dict=True):
         row = self._build(torch, variant, platform, index)
         return tuple(row["requires"]) if row else None
 
+    def pinned_releases(self, project: str) -> tuple[Version, ...]:
+        """Return the releases of a project that builds of torch pin, or of whose minor they take patches."""
+        return self._pinned.get(project, ())
+
     def requires_of_file(self, project: str, version: Version, platform: Platform) -> tuple[str, ...]:
         """Return what a wheel asks for, or the newest known of its project."""
         row = self._file(project, SpecifierSet(f"=={version.public}"), platform)
@@ -112,6 +116,17 @@ class Dependencies(Struct, frozen=True, eq=False, dict=True):
             for row in self.rows
             if row["kind"] == "build"
         }
+
+    @cached_property
+    def _pinned(self) -> dict[str, tuple[Version, ...]]:
+        texts = {text for row in self._builds.values() for text in row["requires"]}
+        releases: dict[str, set[Version]] = {}
+        for requirement in filter(None, map(_parse, texts)):
+            for item in requirement.specifier:
+                if item.operator in ("==", "~=") and not item.version.endswith("*"):
+                    name = canonicalize_name(requirement.name)
+                    releases.setdefault(name, set()).add(Version(item.version))
+        return {name: tuple(sorted(versions)) for name, versions in releases.items()}
 
     @cached_property
     def _files(self) -> dict[str, list[Row]]:

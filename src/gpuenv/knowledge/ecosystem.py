@@ -96,6 +96,25 @@ class MisleadingName(Struct, frozen=True):
     source: str
 
 
+class TorchDemand(Struct, frozen=True):
+    """Which torch, Python and system a release of a project is for, by its metadata and its wheels.
+
+    `pythons` and `platforms` are the tags of its wheels.
+    """
+
+    version: Version
+    torch: SpecifierSet
+    python: SpecifierSet
+    pythons: tuple[str, ...]
+    platforms: tuple[str, ...]
+    source: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it goes with one torch alone."""
+        return any(item.operator in ("==", "===") for item in self.torch)
+
+
 class Ecosystem:
     """The rows of ecosystem.json as values, read when they are first asked for."""
 
@@ -114,6 +133,10 @@ class Ecosystem:
     def made_for_torch(self) -> tuple[str, ...]:
         """The projects of which each wheel is made for one torch."""
         return tuple(name for name, project in self._projects.items() if project.set is not None)
+
+    def demands(self, project: str) -> tuple[TorchDemand, ...]:
+        """Return what the known releases of a project ask of torch, oldest first."""
+        return self._demands.get(project, ())
 
     def set_of(self, project: str) -> WheelSet | None:
         """Return the set that a project's wheels are found in."""
@@ -171,6 +194,14 @@ class Ecosystem:
         return projects
 
     @cached_property
+    def _demands(self) -> Mapping[str, tuple[TorchDemand, ...]]:
+        projects: dict[str, list[TorchDemand]] = {}
+        for row in self._of("requires"):
+            if not row["yanked"]:
+                projects.setdefault(row["project"], []).append(_parse_demand(row))
+        return {name: tuple(sorted(items, key=lambda item: item.version)) for name, items in projects.items()}
+
+    @cached_property
     def _codes(self) -> Mapping[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]]:
         fields: dict[str, tuple[tuple[SpecifierSet, tuple[Architecture, ...]], ...]] = {}
         for row in self._of("code"):
@@ -206,6 +237,17 @@ def _parse_project(row: Row) -> BoundProject:
 def _parse_wheels(row: Row) -> KnownWheels:
     versions = tuple(map(as_version, row["versions"]))
     return from_row(KnownWheels, row, torch=_parse_minor(row["torch"]), versions=versions)
+
+
+def _parse_demand(row: Row) -> TorchDemand:
+    return TorchDemand(
+        as_version(row["version"]),
+        SpecifierSet(row["requires_torch"] or ""),
+        SpecifierSet(row["requires_python"] or ""),
+        tuple(row["pythons"]),
+        tuple(row["platforms"]),
+        row["source"],
+    )
 
 
 def _parse_minor(text: Any) -> Minor:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 from packaging.version import Version
 
+from gpuenv.knowledge.dependencies import Dependencies
 from gpuenv.knowledge.ecosystem import Ecosystem
 from gpuenv.knowledge.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
 from gpuenv.knowledge.jetson_boards import Board, parse_board
@@ -50,6 +51,7 @@ class Knowledge(Struct, frozen=True, eq=False, dict=True):
     ecosystem_rows: Sequence[Row] = ()
     tegra_rows: Sequence[Row] = ()
     python_rows: Sequence[Row] = ()
+    dependency_rows: Callable[[], Sequence[Row]] = tuple
 
     # torch
 
@@ -261,6 +263,11 @@ class Knowledge(Struct, frozen=True, eq=False, dict=True):
     def ecosystem(self) -> Ecosystem:
         """What is known of projects whose wheels are made for one torch."""
         return Ecosystem(self.ecosystem_rows)
+
+    @cached_property
+    def dependencies(self) -> Dependencies:
+        """What builds of torch require."""
+        return Dependencies(tuple(self.dependency_rows()))
 
     @cached_property
     def known_bad(self) -> tuple[KnownBad, ...]:

@@ -26,7 +26,8 @@ def note_matrices(tables: Tables) -> tuple[MatrixNote, ...]:
     """Return what is worth knowing of whole and sound tables; with one of the six missing, nothing."""
     if not all(table in tables for table in _NEEDED):
         return ()
-    knowledge = Knowledge(*(tables[table] for table in _NEEDED))
+    torch, cuda, gpus, companions, known_bad, libraries = (tables[table] for table in _NEEDED)
+    knowledge = Knowledge(torch, cuda, gpus, companions, known_bad, libraries)
     files = listed_files(tables.get("wheels", ()))
     seen = (*_unseen_builds(knowledge, files), *_unseen_companions(knowledge, files)) if files else ()
     return (

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from gpuenv import matrices
 from gpuenv.environments.store import find_store
 from gpuenv.files.disk_space import free_bytes
 from gpuenv.knowledge.dependencies import Dependencies
 from gpuenv.model.plan import Plan
+from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.machines import is_here
-from gpuenv.planning.matrix_overlay import load_tables
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.download_size import estimate
 
@@ -34,10 +33,4 @@ def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], 
 
 def load_dependencies(environ: Mapping[str, str]) -> Dependencies:
     """Read what builds depend on, the overlay's rows over those shipped."""
-    shipped = matrices.load("dependencies")
-    own = load_tables(environ).tables.get("dependencies", ())
-    if own:
-        from gpuenv.matrix_checks.serialise import merge_rows  # noqa: PLC0415 - only where there is an overlay
-
-        return Dependencies(merge_rows("dependencies", shipped, own))
-    return Dependencies(shipped)
+    return load_knowledge(environ).dependencies

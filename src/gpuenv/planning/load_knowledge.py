@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from gpuenv import matrices
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import Row
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.matrix_overlay import Overlay, load_tables
-
-_TABLES = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
 
 
 def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
@@ -25,5 +24,26 @@ def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
 
 @lru_cache(maxsize=2)
 def _parsed(loaded: Overlay) -> Knowledge:
-    tables = (*(loaded.tables[table] for table in _TABLES), matrices.load("tegra"), matrices.load("pythons"))
-    return Knowledge(*tables)
+    tables = loaded.tables
+    return Knowledge(
+        torch_rows=tables["torch"],
+        cuda_rows=tables["cuda"],
+        gpu_rows=tables["gpus"],
+        companion_rows=tables["companions"],
+        known_bad_rows=tables["known-bad"],
+        library_rows=tables["libraries"],
+        ecosystem_rows=tables["ecosystem"],
+        tegra_rows=matrices.load("tegra"),
+        python_rows=matrices.load("pythons"),
+        dependency_rows=lambda: _dependency_rows(loaded),
+    )
+
+
+def _dependency_rows(loaded: Overlay) -> Sequence[Row]:
+    shipped = matrices.load("dependencies")
+    own = loaded.tables.get("dependencies", ())
+    if own:
+        from gpuenv.matrix_checks.serialise import merge_rows  # noqa: PLC0415 - only where there is an overlay
+
+        return merge_rows("dependencies", shipped, own)
+    return shipped

@@ -9,8 +9,10 @@ from packaging.specifiers import Specifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.nearest.request import freed
+from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
+from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.known_bad_facts import KnownBadFacts, known_bad_facts
@@ -22,11 +24,16 @@ _OPPOSITES = {"<": ">=", ">=": "<", "<=": ">", ">": "<=", "==": "!=", "!=": "=="
 
 
 class ConflictingPin(Struct, frozen=True):
-    """A package beside the stack whose pin keeps a known-bad combination in; `text` does not."""
+    """A package beside the stack that can't stay as it is asked for; `text` is what is asked instead.
+
+    Without `text` no release is known that could. `far` is how many releases a package moves that torch pins,
+    or that pins torch; 0 of others.
+    """
 
     project: str
-    text: str
-    row: KnownBad
+    text: str | None
+    because: Because
+    far: int = 0
 
 
 class Settled(Struct, frozen=True):
@@ -61,8 +68,18 @@ def settle(
         mended = _mended(row, situation)
         if mended is None:
             return None
-        request, moved = request.with_requirement(mended.text), (*moved, mended)
+        request, moved = with_moved(request, mended), (*moved, mended)
     return None
+
+
+def with_moved(request: Request, pin: ConflictingPin) -> Request:
+    """Return the request with what a package becomes."""
+    return request.with_requirement(pin.text) if pin.text else request
+
+
+def because_of(row: KnownBad) -> Because:
+    """Say what happens where a known-bad combination stays."""
+    return Because(tr("without it: {effect}", effect=gettext(row.effect)), row.source)
 
 
 def _mended(row: KnownBad, situation: KnownBadFacts) -> ConflictingPin | None:
@@ -75,7 +92,7 @@ def _mended(row: KnownBad, situation: KnownBadFacts) -> ConflictingPin | None:
             named = (item for item in map(Requirement, row.constrain) if canonicalize_name(item.name) == name)
             good = next((item.specifier for item in named), None) or _opposite(bad)
             if good is not None and not lies_within(good, bad):
-                return ConflictingPin(name, f"{name}{good}", row)
+                return ConflictingPin(name, f"{name}{good}", because_of(row))
     return None
 
 

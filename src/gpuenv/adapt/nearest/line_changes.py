@@ -17,7 +17,7 @@ from packaging.version import Version
 from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
 from gpuenv.adapt.nearest.cuda_lines import cuda_changes
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
-from gpuenv.adapt.nearest.known_bad_dependencies import tightened
+from gpuenv.adapt.nearest.known_bad_dependencies import because_of, tightened
 from gpuenv.adapt.nearest.reasons import Reasons
 from gpuenv.adapt.nearest.request import (
     Wishes,
@@ -30,7 +30,7 @@ from gpuenv.adapt.nearest.request import (
 )
 from gpuenv.adapt.nearest.resolves_to import is_condas, resolves_to
 from gpuenv.adapt.nearest.search import Nearest
-from gpuenv.i18n.messages import gettext, tr
+from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_within
@@ -238,14 +238,16 @@ def _marker(line: DeclaredRequirement) -> str:
 
 
 def other_changes(nearest: Nearest, solution: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
-    """Yield what known-bad combinations demand of other packages and the files do not keep already."""
-    demands = {pin.project: (Requirement(pin.text), pin.row) for pin in nearest.moved(solution)}
-    demands |= _constraints(nearest.question_for(solution), solution)
-    for project, (demand, row) in demands.items():
+    """Yield what known-bad combinations, and torch, demand of other packages and the files do not keep."""
+    moved = nearest.moved(solution)
+    demands = {pin.project: (Requirement(pin.text), pin.because) for pin in moved if pin.text}
+    constraints = _constraints(nearest.question_for(solution), solution)
+    demands |= {name: (demand, because_of(row)) for name, (demand, row) in constraints.items()}
+    for project, (demand, because) in demands.items():
         lines = wishes.lines.get(project, ())
         if lines and (lies_within(wishes.of(project), demand.specifier) or not demand.specifier):
             continue
-        yield from _tightened(project, demand, row, lines)
+        yield from _tightened(project, demand, because, lines)
 
 
 def _constraints(question: ResolutionInput, solution: Solution) -> dict[str, tuple[Requirement, KnownBad]]:
@@ -264,9 +266,8 @@ def _constraints(question: ResolutionInput, solution: Solution) -> dict[str, tup
 
 
 def _tightened(
-    project: str, demand: Requirement, row: KnownBad, lines: tuple[DeclaredRequirement, ...]
+    project: str, demand: Requirement, because: Because, lines: tuple[DeclaredRequirement, ...]
 ) -> Iterator[RequirementChange]:
-    because = Because(tr("without it: {effect}", effect=gettext(row.effect)), row.source)
     if not lines:
         yield RequirementChange(project, None, None, str(demand), because.text, because.source)
     for line in lines:

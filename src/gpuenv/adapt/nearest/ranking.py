@@ -1,7 +1,8 @@
 """The order of nearness: which of two sets that work here is the smaller move from the project.
 
-torch first, then its companions, Python (if it must be another: the one that most pins hold with), the
-file's CUDA, then packages built against torch and others; of equals what a plan would choose.
+torch first, then its companions, what pins torch or is pinned by it, Python (if it must be another: the one
+that most pins hold with), the file's CUDA, then packages built against torch and others; of equals what a
+plan would choose.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.adapt.model import Project
+from gpuenv.adapt.nearest.bonds import with_bonds
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
 from gpuenv.adapt.nearest.other_pins import broken_pins
 from gpuenv.adapt.nearest.python_move import python_move
@@ -93,6 +95,7 @@ class Nearness:
         return (
             self._of_torch(solution, wishes),
             self._of(solution.companions, wishes, COMPANIONS),
+            _of_bonds(settled),
             self._of_python(solution.python, wishes),
             (
                 not self._leads_to(solution, wishes),
@@ -155,7 +158,7 @@ class Nearness:
                 best = rank, settled
             if settled and not settled.moved:
                 break
-        return best[1] if best else None
+        return with_bonds(best[1], self.question) if best else None
 
     def _sets(
         self, solution: Solution, wishes: Wishes
@@ -200,3 +203,9 @@ def _far(release: Version, wanted: SpecifierSet, known: Sequence[Version]) -> in
         return 0
     anchors = [version for version in known if admits(wanted, version)] or named_releases(wanted)
     return max(1, distance(release, anchors, sorted({*known, *anchors})))
+
+
+def _of_bonds(settled: Settled) -> Move:
+    """Return how far packages move that torch pins, or that pin torch."""
+    far = [pin.far for pin in settled.moved if pin.far]
+    return len(far), sum(far)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gpuenv.adapt.nearest.bonds import moved_by_bonds
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_in, variant_of_page
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
@@ -73,12 +74,14 @@ def _taken(solution: Solution, wishes: Wishes, question: ResolutionInput) -> Ver
     if solution.python not in offers:
         offers = (solution.python,)
     candidate = solution.candidate
+    moved = moved_by_bonds(candidate, solution.python, question)
     releases = (
         other.torch
         for other in question.candidates
         if other.kind == candidate.kind and (other.kind == "pypi" or other.variant == candidate.variant)
         if admits(wishes.of("torch"), other.torch)
         if _goes_with_pins(other.torch, solution, wishes, question) and _has_file(other, offers, question)
+        if any(moved_by_bonds(other, offer, question) == moved for offer in offers)
     )
     return max(releases, default=None)
 
