@@ -176,7 +176,7 @@ def test_of_the_pythons_the_one_is_chosen_that_most_pins_hold_with(
 
 def by_hand(project: str, wanted: str, python: str) -> list[str]:
     """The releases of a project for a Python, those nearest to one release first, from the rows."""
-    rows = [row for row in matrices.load("releases") if row.get("project") == project]
+    rows = [row for row in matrices.load("releases") if row.get("project") == project and "versions" in row]
     releases = {Version(version): set(row["pythons"]) for row in rows for version in row["versions"]}
     order = sorted(releases)
     own = order.index(Version(wanted))

@@ -14,8 +14,11 @@ PROJECTS = (
 
 def build_releases() -> list[Row]:
     """Make the rows of releases.json: those of PyPI's wheels, then what is bound on conda's channels."""
-    bound = [
-        {"kind": "bound", "evidence": "matrix", **entry}
-        for entry in read_toml(DATA / "releases.toml")["bound"]
+    table = read_toml(DATA / "releases.toml")
+    bound = [{"kind": "bound", "evidence": "matrix", **entry} for entry in table["bound"]]
+    same = [
+        {"kind": "same", "project": project, "source": entry["source"], "evidence": "assumed"}
+        for entry in table["same"]
+        for project in sorted(entry["projects"])
     ]
-    return [*load_rows(READ / "releases.json"), *bound]
+    return [*load_rows(READ / "releases.json"), *bound, *same]

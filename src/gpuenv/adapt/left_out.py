@@ -9,7 +9,7 @@ from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.model import DeclaredRequirement, LeftOut, Project, RequirementChange
+from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, LeftOut, Project, RequirementChange
 from gpuenv.adapt.nearest.request import is_page_of_torch, python_of, requirement_of
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.i18n.messages import tr
@@ -32,7 +32,8 @@ def left_out(
     there = _There(project, plan, platform)
     results = []
     for line in project.declared:
-        reason = None if line.hint or id(line) in changed else there.reason(line)
+        told = line.hint or (id(line) in changed and not there.is_condas(line))
+        reason = None if told else there.reason(line)
         if reason is not None:
             results.append(LeftOut(line.file, line.line, shown(line.text.strip()), reason))
     return tuple(dict.fromkeys(results))
@@ -41,11 +42,24 @@ def left_out(
 def warnings_about(lines: tuple[LeftOut, ...]) -> Iterator[str]:
     """Yield a sentence for each reason, with the lines that it holds for."""
     for reason in dict.fromkeys(line.reason for line in lines):
-        own = [f"{shown(line.file)}:{line.line} `{line.text}`" for line in lines if line.reason == reason]
+        alike = [line for line in lines if line.reason == reason]
+        if reason == _of_conda():
+            yield tr("not in the plan: {lines}: {reason}", lines=", ".join(_packages(alike)), reason=reason)
+            continue
+        own = [f"{shown(line.file)}:{line.line} `{line.text}`" for line in alike]
         named, more = ", ".join(own[:_MOST_SHOWN]), len(own) - _MOST_SHOWN
         if more > 0:
             named = tr("{lines} and {count} more", lines=named, count=more)
         yield tr("not in the plan: {lines}: {reason}", lines=named, reason=reason)
+
+
+def _of_conda() -> str:
+    return tr("conda packages, which only a conda tool installs (--manager conda)")
+
+
+def _packages(lines: list[LeftOut]) -> Iterator[str]:
+    """Yield each package by its name alone: an export has many."""
+    return (re.split(r"[\s=<>!~\[]", line.text, maxsplit=1)[0] for line in lines)
 
 
 class _There(Struct):
@@ -74,9 +88,17 @@ class _There(Struct):
             return None if known or self._is_told(line) else tr("it is no version of Python")
         if line.project == "cuda":
             return self._of_cuda(line)
+        if self.is_condas(line):
+            return _of_conda()
         if canonicalize_name(line.project) in self._names or self._is_told(line):
             return None
         return self._of_project(line)
+
+    def is_condas(self, line: DeclaredRequirement) -> bool:
+        """Whether a line is of conda's part, where no conda tool installs and PyPI was not asked for it."""
+        ours = self.plan.conda is not None or line.project in NO_PROJECTS
+        known = canonicalize_name(line.project) in self._names
+        return line.notation == "conda" and not ours and not known
 
     def _of_index(self, line: DeclaredRequirement) -> str | None:
         address = line.requirement or ""

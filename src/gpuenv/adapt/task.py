@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.request import request_of
+from gpuenv.adapt.pip_part import pip_part
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.knowledge.knowledge import Knowledge
@@ -62,10 +63,11 @@ def begin(
     """Return what is to be decided; raise UsageError, or Unsatisfiable for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
     wanted = plan_request(options, installer, machines[0])
-    wanted = replace(wanted, request=request_of(project, wanted.request))
     location = choose_target(machines, wanted.options.devices, cpu=wanted.cpu)
     manager = wanted.request.manager
     channels = _channels(project, options, manager, installer.channel)
+    asked = project if channels else pip_part(project, knowledge, has_conda=manager in CONDA_MANAGERS)
+    wanted = replace(wanted, request=request_of(asked, wanted.request))
     pythons = BackgroundTask(lambda: offer_pythons(wanted.options, manager, location, knowledge, environ))
     return Task(project, wanted, location, channels, pythons, knowledge, environ, target, before, tell)
 

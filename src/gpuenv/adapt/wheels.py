@@ -16,6 +16,7 @@ from gpuenv.adapt.dependencies import (
     with_fewest_moves,
     without_builds,
 )
+from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
@@ -25,6 +26,7 @@ from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.task import Task
 from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr
+from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.make_plan import completed
@@ -52,6 +54,8 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     changes = without_builds(stack, adapted.changes)
     if task.is_interrupted:
         wanted = replace(wanted, options=replace(wanted.options, offline=True))
+    if wanted.request.manager in CONDA_MANAGERS:  # which brings what stands in conda's part
+        wanted = replace(wanted, file=environment_of(task.project, changes, task.machine_target.platform))
     plan = completed(
         adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
     )

@@ -28,6 +28,7 @@ class BuiltReleases(Struct, frozen=True, eq=False):
 
     pythons: Mapping[str, tuple[tuple[Version, frozenset[str]], ...]]
     packages: tuple[BoundPackage, ...]
+    same: frozenset[str]  # projects whose name is the same on conda's channels and on PyPI
 
     def is_built(self, project: str, wanted: SpecifierSet, python: str) -> bool:
         """Whether one of the releases asked for is built for a Python (`cp39`); True where none is known."""
@@ -64,11 +65,14 @@ def parse_built_releases(rows: Iterable[Mapping[str, Any]]) -> BuiltReleases:
     """Parse the rows of releases.json; raise KeyError, TypeError or ValueError."""
     pythons: defaultdict[str, list[tuple[Version, frozenset[str]]]] = defaultdict(list)
     packages: list[BoundPackage] = []
+    same: set[str] = set()
     for row in rows:
         if row["kind"] == "bound":
             packages.append(BoundPackage(re.compile(row["package"]), row["bound"], row["source"]))
+        elif row["kind"] == "same":
+            same.add(row["project"])
         else:
             names = frozenset(row["pythons"])
             pythons[row["project"]] += [(Version(version), names) for version in row["versions"]]
     ordered = {project: tuple(sorted(items, key=lambda item: item[0])) for project, items in pythons.items()}
-    return BuiltReleases(ordered, tuple(packages))
+    return BuiltReleases(ordered, tuple(packages), frozenset(same))

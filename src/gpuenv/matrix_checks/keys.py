@@ -78,7 +78,11 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "tegra": {None: ("chip",)},
     "images": {None: ("repository", "tag")},
     "pythons": {None: ("version",)},
-    "releases": {"pythons": ("kind", "project", "pythons"), "bound": ("kind", "package")},
+    "releases": {
+        "pythons": ("kind", "project", "pythons"),
+        "bound": ("kind", "package"),
+        "same": ("kind", "project"),
+    },
     "api-changes": {None: ("id",)},
     "ecosystem": {
         "set": ("kind", "set"),

@@ -234,6 +234,7 @@ FIELDS: Mapping[str, Kinds] = {
             **ORIGIN,
         },
         bound={"package": REGEX, "bound": one_of(*BOUND), **ORIGIN},
+        same={"project": NAME, **ORIGIN},  # its package on conda's channels is named so, too
     ),
     "api-changes": {None: {
         "id": _ID, "project": NAME, "version": VERSION, "kind": one_of(*KINDS), "often": FLAG,
