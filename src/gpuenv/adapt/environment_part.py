@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
 from gpuenv.adapt.nearest.constraint_lines import constrained
 from gpuenv.adapt.nearest.request import requirement_of
@@ -30,6 +32,7 @@ def environment_of(
     for file in files:
         if file.kind != "readme":
             lines += parse_file(file, platform, constraint=file.path in constraints).declared
+    lines += _of_install_lines(project, changes)
     of_conda = [line for line in lines if line.notation == "conda"]
     channels = (line.text.strip() for line in of_conda if line.project == "index")
     return EnvironmentFile(
@@ -38,6 +41,19 @@ def environment_of(
         channels=tuple(dict.fromkeys(name for name in channels if name not in NO_CHANNELS)),
         kept=_kept([file for file in files if file.kind == "environment"]),
     )
+
+
+def _of_install_lines(
+    project: Project, changes: tuple[RequirementChange, ...]
+) -> Iterator[DeclaredRequirement]:
+    """Yield the packages of install lines that are followed, as changed; those of conda's are told."""
+    readmes = {file.path for file in project.files if file.kind == "readme"}
+    changed = {id(change.declared): change for change in changes}
+    for line in project.declared:
+        if line.file in readmes and not line.hint and line.notation != "conda":
+            change = changed.get(id(line))
+            if change is None or change.new is not None:
+                yield replace(line, requirement=change.new) if change else line
 
 
 def _is_spec(line: DeclaredRequirement) -> bool:

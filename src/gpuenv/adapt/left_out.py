@@ -123,10 +123,15 @@ class _There(Struct):
             return None if named else tr("it names no one CUDA: the build of torch decides")
         return tr("torch wheels bring the CUDA that they need")
 
+    def _is_of_readme(self, line: DeclaredRequirement) -> bool:
+        return any(file.path == line.file and file.kind == "readme" for file in self.project.files)
+
     def _of_project(self, line: DeclaredRequirement) -> str | None:
         if line.constraint:
             return tr("nothing in the files asks for what it bounds")
         requirement = requirement_of(line)
+        if line.notation == "conda" and self._is_of_readme(line):
+            return tr("conda's packages are taken from an environment.yml alone, not from install lines")
         if requirement is None and line.notation == "conda":
             return tr("it is conda's alone: no index of Python packages has it so")
         if requirement is None:

@@ -36,8 +36,9 @@ class DeclaredRequirement(Struct, frozen=True):
     `index` (`-f https://…`, which decides where torch comes from). `requirement` is PEP 508, or for `python`
     a specifier, for `cuda` MAJOR.MINOR or `cpu`; None where it was not understood. `start` and `end` are the
     characters of the file's text that a change replaces, `text` what stands there; `line` counts from 1.
-    `hint` is true for what only a README says, `constraint` for a line of a `-c` file: it asks for nothing,
-    but bounds what is asked for. For `index` the requirement is the address, or the channel of conda's.
+    `hint` is true for what only a README says of torch's stack, Python and CUDA, `constraint` for a line of
+    a `-c` file: it asks for nothing, but bounds what is asked for. For `index` the requirement is the
+    address, or the channel of conda's.
     """
 
     project: str

@@ -1,7 +1,4 @@
-"""The install lines of a README, as hints of what its files leave open.
-
-Of pip's commands all counts where they stand as commands do, in a line or in backticks of their own; of
-those in a sentence, and of conda's, only torch's stack, Python and CUDA.
+"""The install lines of a README: hints of what its files leave open, and the other packages beside torch.
 
 pip install torch==1.7.1+cu110 torchvision==0.8.2+cu110 -f https://download.example/torch_stable.html
 conda create -n paper python=3.7
@@ -13,10 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile
+from gpuenv.adapt.parsers.code_places import CodePlaces
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile, shown
 from gpuenv.adapt.parsers.conda_spec import read_conda
-from gpuenv.adapt.parsers.pip_requirement import read_pip
+from gpuenv.adapt.parsers.pip_requirement import PipLine, read_editable, read_pip
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.resolution.request import STACK
 
@@ -28,42 +28,50 @@ _TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|\S+")
 _PIP_INDEXES = ("-f", "--find-links", "-i", "--index-url", "--extra-index-url")
 _WITH_VALUE = {
     "pip": [
-        *("-r", "-c", "-e", "-t", "--requirement", "--constraint"),
+        *("-r", "-c", "-t", "--requirement", "--constraint"),
         *("--target", "--trusted-host", "--timeout", "--prefix"),
     ],
     "conda": ["-n", "-c", "-p", "-f", "--name", "--channel", "--prefix", "--file", "--solver"],
 }
 _CONTINUED = re.compile(r"(?:[^\\\n]|\\(?:\r?\n)?)*")  # to the end of the line, or of those that go on
 _LONGEST = 20_000  # characters of a command with its continued lines
-_BEFORE_COMMAND = re.compile(
-    r"\s*(?:[-*>$!%#]|\d+[.)]|RUN|run:|then|sudo|-H|python3?\S*\s+-m|[\w./-]+\s+&&|.*(?:&&|;|\||`))*\s*"
-    r"(?:pip3?|pip3\.\d+|uv\s+pip|conda|mamba|micromamba)\s+(?:install|create)"
-)
-_OF_SENTENCES = frozenset(
-    {
-        "a", "and", "are", "as", "by", "can", "first", "for", "from", "if", "in", "into", "is", "it", "of",
-        "or", "that", "the", "then", "this", "to", "via", "with", "you", "your",
-    }
-)  # fmt: skip
-_OF_INSTALLERS = ("pip", "setuptools", "wheel", "uv", "poetry", "conda")
-_KEPT = (*STACK, "python", "cuda", "index")
+FACTS = (*STACK, "python", "cuda", "index")  # what a text says of torch
+_EDITABLE = ("-e", "--editable")
+# brought up to date before anything is installed
+_INSTALLERS = ("pip", "conda", "mamba", "uv", "poetry")
+_OF_BUILDS = ("setuptools", "wheel")  # that is, where no release is named
 
 
 def read_readme(file: DependencyFile) -> ParsedFile:
-    """Read the install lines for torch's stack, Python and CUDA; of alternatives the first counts."""
-    collector, item = Collector(file, hint=True), Collector(file, hint=True)
-    for start, end, tool in _commands(file.text):
-        item.declared.clear()
-        if tool == "pip":
-            _read_pip(item, start, end, whole=_stands_alone(file.text, start, end))
-        else:
-            _read_conda(item, start, end)
-        _join(collector, item.declared)
+    """Read the install lines; of alternatives the first counts.
+
+    Torch's stack, Python and CUDA are hints, wherever they stand. Other packages are required, by commands
+    that stand as code: what a sentence goes on to say would be taken for names.
+    """
+    collector = Collector(file, hint=True)
+    places = CodePlaces(file)
+    for command, start, end, tool in _commands(file.text):
+        item = Collector(file, hint=True)
+        (_read_pip if tool == "pip" else _read_conda)(item, start, end)
+        is_code = places.is_code(command, file.text[start:end])
+        _join(collector, item.declared, others=is_code)
+        if is_code:
+            collector.warnings += item.warnings
+            _tell_folder(collector, item, places.folder(command))
     return collector.result()
 
 
-def _commands(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where the words of each install command stand, continued lines among them."""
+def _tell_folder(collector: Collector, item: Collector, folder: str | None) -> None:
+    """Name what is installed from a folder that the lines above go to."""
+    template = N_("`{text}` in `{folder}` is not in the plan: a folder is installed afterwards")
+    for more in item.more if folder else ():
+        text = tr(template, text=shown(more.path), folder=shown(folder or ""))
+        place = f"{shown(item.file.path)}:{more.line}"
+        collector.warnings.append(tr("{place}: {text}", place=place, text=text))
+
+
+def _commands(text: str) -> Iterator[tuple[int, int, int, str]]:
+    """Yield where each install command begins and where its words stand, continued lines among them."""
     at = 0
     while match := _COMMAND.search(text, at):
         start = match.end()
@@ -71,14 +79,7 @@ def _commands(text: str) -> Iterator[tuple[int, int, str]]:
         end = continued.end() if continued else start
         stop = _ENDS.search(text, start, end)
         at = end = stop.start() if stop else end
-        yield start, end, "pip" if "pip" in match["tool"] else "conda"
-
-
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether a command is one, and no part of a sentence: `You can pip install torch and see`."""
-    before = text[text.rfind("\n", 0, start) + 1 : start]
-    words = {word.lower() for word, _, _ in _words(text, start, end)}
-    return _BEFORE_COMMAND.fullmatch(before) is not None and not words & _OF_SENTENCES
+        yield match.start(), start, end, "pip" if "pip" in match["tool"] else "conda"
 
 
 def _words(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
@@ -90,7 +91,7 @@ def _words(text: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
             yield word, at, at + len(word)
 
 
-def _read_pip(collector: Collector, start: int, end: int, *, whole: bool) -> None:
+def _read_pip(collector: Collector, start: int, end: int) -> None:
     option = ""
     for word, at, until in _words(collector.file.text, start, end):
         if option in _PIP_INDEXES:
@@ -98,6 +99,9 @@ def _read_pip(collector: Collector, start: int, end: int, *, whole: bool) -> Non
             option = ""
         elif option in _WITH_VALUE["pip"]:
             option = ""
+        elif option in _EDITABLE:
+            option = ""
+            _take_pip(collector, read_editable(collector.bounded(word, at)), at, until)
         elif word.startswith("-"):
             option, equals, value = word.partition("=")
             if equals and option in _PIP_INDEXES:
@@ -105,10 +109,16 @@ def _read_pip(collector: Collector, start: int, end: int, *, whole: bool) -> Non
             option = "" if equals else option
         else:
             option = ""
-            read = read_pip(collector.bounded(word, at))
-            is_kept = read.project in STACK or (whole and read.project not in _OF_INSTALLERS)
-            if read.project is not None and read.requirement is not None and is_kept:
-                collector.take(read.project, read.requirement, at, until)
+            _take_pip(collector, read_pip(collector.bounded(word, at)), at, until)
+
+
+def _take_pip(collector: Collector, read: PipLine, start: int, end: int) -> None:
+    if read.project is not None and read.requirement is not None:
+        collector.take(read.project, read.requirement, start, end)
+    if read.warning is not None:
+        collector.tell(start, read.warning)
+    if read.folder is not None:
+        collector.follow(read.folder, "project", start)
 
 
 def _read_conda(collector: Collector, start: int, end: int) -> None:
@@ -125,19 +135,24 @@ def _read_conda(collector: Collector, start: int, end: int) -> None:
             read_conda(collector, word, at, until)
 
 
-def _join(collector: Collector, declarations: list[DeclaredRequirement]) -> None:
+def _required(declared: DeclaredRequirement) -> DeclaredRequirement:
+    """Return another package as one that is required; conda's names are not asked of an index."""
+    requirement = None if declared.notation == "conda" else declared.requirement
+    return replace(declared, hint=False, requirement=requirement)
+
+
+def _join(collector: Collector, declarations: list[DeclaredRequirement], *, others: bool) -> None:
     """Keep the first word on each project; pages and channels count where they come with torch."""
     named = {requirement.project for requirement in collector.declared}
     with_torch = any(requirement.project in STACK for requirement in declarations) and "torch" not in named
     for declared in declarations:
-        if (
-            (declared.project not in _KEPT and declared.notation == "conda")
-            or declared.requirement is None
-            or (declared.project == "index" and not with_torch)
-        ):
+        if declared.project not in FACTS:
+            if not others or declared.project in _INSTALLERS or declared.requirement in _OF_BUILDS:
+                continue
+        elif declared.requirement is None or (declared.project == "index" and not with_torch):
             continue
         if declared.project == "index" or declared.project not in named:
-            collector.declared.append(declared)
+            collector.declared.append(declared if declared.project in FACTS else _required(declared))
         elif all(
             declared.requirement != other.requirement
             for other in collector.declared

@@ -80,7 +80,8 @@ def _home(project: Project, change: RequirementChange) -> DependencyFile | None:
         file = _file(project, change.declared.file)
         is_option = change.project == "index" and (change.new is None or _is_option(change))
         # uv and poetry name an index in a table, which has no place for pip's pages
-        return None if change.declared.hint or (file.kind == "pyproject" and is_option) else file
+        is_fixed = file.kind == "readme" or change.declared.hint
+        return None if is_fixed or (file.kind == "pyproject" and is_option) else file
     anchor = _anchor(project, change)
     return _file(project, anchor.file) if anchor and change.new is not None else None
 
@@ -91,7 +92,8 @@ def _file(project: Project, path: str) -> DependencyFile:
 
 def _anchor(project: Project, change: RequirementChange) -> DeclaredRequirement | None:
     """Return the place beside which something new goes: the torch stack's last, else the last of its list."""
-    own = [declared for declared in project.declared if not declared.hint and not declared.constraint]
+    readmes = {file.path for file in project.files if file.kind == "readme"}
+    own = [item for item in project.declared if not (item.hint or item.constraint or item.file in readmes)]
     if change.project in NO_PROJECTS:
         kinds = ("requirements", "environment") if _is_option(change) else ("environment",)
         own = [declared for declared in own if _file(project, declared.file).kind in kinds]

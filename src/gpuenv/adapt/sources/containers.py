@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from gpuenv.adapt.model import DependencyFile
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile
 from gpuenv.adapt.parsers.environment_yml import compose
 from gpuenv.adapt.parsers.pip_requirement import read_pip
 from gpuenv.adapt.parsers.pyproject import specifier_of
-from gpuenv.adapt.parsers.readme import read_readme
+from gpuenv.adapt.parsers.readme import FACTS, read_readme
 from gpuenv.adapt.parsers.toml_spans import Key, toml_spans, value_at
 from gpuenv.adapt.risks.code_text import parse_notebook
 from gpuenv.resolution.request import STACK
@@ -43,7 +45,9 @@ _SHELL = ("!", "%")
 def read_container(file: DependencyFile) -> ParsedFile:
     """Read the image that a file begins with, and its install commands; nothing is raised."""
     collector = Collector(file, hint=True)
-    collector.declared += read_readme(file).declared
+    commands = read_readme(file)
+    collector.declared += commands.declared
+    collector.warnings += commands.warnings
     arguments = {match["name"]: match["value"] for match in _ARGUMENT.finditer(file.text)}
     for match in _IMAGE.finditer(file.text):
         image = _USE.sub(lambda use: arguments.get(use["name"], ""), match["image"])
@@ -99,8 +103,11 @@ def read_cog(file: DependencyFile) -> ParsedFile:
                 read = read_pip(collector.bounded(str(item.value), item.start_mark.index))
                 if read.project is not None and read.requirement is not None:
                     _add(collector, read.project, read.requirement, *_span(item))
-    for declared in read_readme(file).declared:
-        _add(collector, declared.project, declared.requirement or "", declared.start, declared.end)
+    named = {item.project for item in collector.declared}
+    declared = [replace(item, hint=item.project in FACTS) for item in collector.declared]
+    commands = read_readme(file)
+    collector.declared = [*declared, *(item for item in commands.declared if item.project not in named)]
+    collector.warnings += commands.warnings
     return collector.result()
 
 
@@ -126,7 +133,10 @@ def read_notebook(file: DependencyFile) -> ParsedFile:
     pieces: list[str] = []
     at = 0
     for start, end in kept:
-        pieces += (re.sub(r"[^\n]", " ", file.text[at:start]), file.text[start:end].replace('\\"', ' "'))
+        blank = re.sub(r"[^\n]", " ", file.text[at:start])
+        if at and "\n" not in blank:  # the lines of a cell may stand in one of the file
+            blank = f";{blank[1:]}"
+        pieces += (blank, file.text[start:end].replace('\\"', ' "'))
         at = end
     pieces.append(re.sub(r"[^\n]", " ", file.text[at:]))
     return read_readme(DependencyFile(file.path, file.kind, "".join(pieces)))

@@ -13,7 +13,7 @@ from gpuenv.adapt.sources.choice import Choice, collision
 from gpuenv.adapt.sources.names import known_name
 from gpuenv.adapt.sources.readers import ReadSource
 from gpuenv.adapt.sources.settle import releases_of, settle
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import UsageError
 from gpuenv.resolution.request import STACK
 
@@ -101,14 +101,8 @@ def _passed_over(counting: Sequence[DeclaredRequirement], others: Sequence[ReadS
     """Say what the readers of documents passed over where their words count."""
     used = {hint.file for hint in counting if hint.project == "torch"}
     for source in others:
-        if source.kind not in ("install", "script") or source.file.path not in used:
-            continue
-        yield from source.warnings
-        for item in source.declared:
-            if "://" in (item.requirement or "") and item.project != "index":
-                place = f"{shown(item.file)}:{item.line}"
-                template = N_("{place}: `{text}` comes from an address and is not installed")
-                yield tr(template, place=place, text=shown(item.text))
+        if source.kind in ("install", "script") and source.file.path in used:
+            yield from source.warnings
 
 
 def _set_aside(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, SourceKind
 from gpuenv.adapt.parsers.collector import Collector, ParsedFile
 from gpuenv.adapt.parsers.parse import parse_file
-from gpuenv.adapt.parsers.readme import read_readme
+from gpuenv.adapt.parsers.readme import FACTS, read_readme
 from gpuenv.adapt.sources.containers import (
     read_cog,
     read_container,
@@ -23,10 +23,8 @@ from gpuenv.adapt.sources.locks import read_conda_lock, read_pipfile_lock, read_
 from gpuenv.adapt.sources.names import PATCHABLE, KnownName, SourceRank, is_environment, rank_of
 from gpuenv.adapt.sources.prose import read_prose
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.request import STACK
 
 _OF_INTEREST = re.compile(r"torch|python|cuda", re.IGNORECASE)
-FACTS = (*STACK, "python", "cuda", "index")
 _WHOLE = ("install", "script", "lock")  # kinds of which all counts that their readers take
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: 3\.(?P<minor>\d{1,2})\b")
 _READ_BY_NAME = {
@@ -64,14 +62,22 @@ def read_source(
         return ()
     if name.reader == "environment" and not is_environment(file.text):
         return ()
-    parsed = [(name.kind, _parsed(file, name, platform))]
-    if name.reader == "document":
-        parsed.append(("prose", read_prose(file)))
-    results = (
-        ReadSource(file, kind, rank_of(path, kind), _facts(result, kind), result.warnings)
-        for kind, result in parsed
-    )
-    return tuple(source for source in results if source.declared)
+    result = _parsed(file, name, platform)
+    said = ReadSource(file, name.kind, rank_of(path, name.kind), _facts(result, name.kind), result.warnings)
+    sources = (said,) if name.reader != "document" else _with_prose(said, path)
+    return tuple(source for source in sources if source.declared)
+
+
+def _with_prose(said: ReadSource, path: str) -> tuple[ReadSource, ReadSource]:
+    """Return a document's commands and its sentences; who says which torch has the other packages."""
+    result = read_prose(said.file)
+    prose = ReadSource(said.file, "prose", rank_of(path, "prose"), _facts(result, "prose"), result.warnings)
+    names_torch = [any(item.project == "torch" for item in source.declared) for source in (said, prose)]
+    if names_torch != [False, True]:
+        return said, prose
+    facts = tuple(item for item in said.declared if item.project in FACTS)
+    packages = tuple(item for item in said.declared if item.project not in FACTS)
+    return replace(said, declared=facts), replace(prose, declared=(*prose.declared, *packages))
 
 
 def _parsed(file: DependencyFile, name: KnownName, platform: Platform) -> ParsedFile:
@@ -95,9 +101,13 @@ def _with_classifiers(file: DependencyFile, parsed: ParsedFile) -> ParsedFile:
 
 
 def _facts(parsed: ParsedFile, kind: SourceKind) -> tuple[DeclaredRequirement, ...]:
-    """Return the facts; of commands and locks all that is installed, of other kinds what concerns torch."""
+    """Return the facts; of commands and locks all that is installed, of other kinds what concerns torch.
+
+    What concerns torch hints at what the adapted file leaves open; what else commands install is required.
+    """
+    facts = (item for item in parsed.declared if not item.constraint)
     return tuple(
-        replace(item, hint=True)
-        for item in parsed.declared
-        if (item.project in FACTS or kind in _WHOLE) and item.requirement is not None and not item.constraint
+        replace(item, hint=True) if item.project in FACTS else item
+        for item in facts
+        if (item.requirement is not None if item.project in FACTS else kind in _WHOLE)
     )

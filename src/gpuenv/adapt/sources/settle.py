@@ -16,8 +16,9 @@ from packaging.specifiers import SpecifierSet
 from gpuenv.adapt.model import DeclaredRequirement, ProjectSource, SourceFact
 from gpuenv.adapt.nearest.agreement import contradict, pins_of
 from gpuenv.adapt.nearest.request import public, python_of, requirement_of
+from gpuenv.adapt.parsers.readme import FACTS
 from gpuenv.adapt.sources.names import SourceRank
-from gpuenv.adapt.sources.readers import FACTS, ReadSource
+from gpuenv.adapt.sources.readers import ReadSource
 from gpuenv.resolution.request import COMPANIONS, STACK
 
 _WITH_TORCH = (*COMPANIONS, "cuda", "index")  # what a source says with its torch in mind
@@ -111,7 +112,7 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
             used = decides
         elif item.project not in FACTS:  # what stands beside the torch that counts was installed with it
             is_whole = decides or (torch is None and not state.own and _is_at_the_root(source))
-            used = is_whole and not state.names(item.project) and not _has_address(item)
+            used = is_whole and not state.names(item.project)
         elif item.project in _WITH_TORCH and contradicts:
             used = False
         else:
@@ -126,11 +127,6 @@ def _taken(state: _State, source: ReadSource) -> ProjectSource:
 def _is_at_the_root(source: ReadSource) -> bool:
     """Whether it is the project's own README or INSTALL, whose commands are all that there is."""
     return source.kind == "install" and source.rank.depth == 0
-
-
-def _has_address(item: DeclaredRequirement) -> bool:
-    requirement = requirement_of(item)
-    return requirement is None or requirement.url is not None
 
 
 def _narrows(state: _State, item: DeclaredRequirement, source: ReadSource) -> bool:
