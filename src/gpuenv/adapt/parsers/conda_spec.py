@@ -5,7 +5,7 @@ from __future__ import annotations
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.parsers.collector import Collector, not_understood
+from gpuenv.adapt.parsers.collector import Collector, not_understood, shown
 from gpuenv.i18n.messages import tr
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.resolution.conda.environment_yml import (
@@ -37,7 +37,9 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
         requirement = _specifier(spec)
     elif spec.name == "pip":
         if spec.version:
-            collector.tell(start, tr("`{text}` is left unchanged: gpuenv chooses its pip itself", text=text))
+            collector.tell(
+                start, tr("`{text}` is left unchanged: gpuenv chooses its pip itself", text=shown(text))
+            )
         return
     else:
         requirement = _requirement(project, spec)
