@@ -62,3 +62,14 @@ def test_a_conda_tool_brings_condas_part_and_pip_its_own(
     assert {*LIBRARIES, "numpy=1.23.0", "setuptools=59.5.0"} <= set(plan.conda.specs)
     assert plan.requirements == ("timm==0.6.12",)
     assert {package.name for package in plan.packages} == {"torch"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_spec_that_names_its_channel_needs_no_other_order_of_channels(
+    named: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = "channels:\n  - conda-forge\n  - pytorch\ndependencies:\n  - python=3.9\n"
+    text = f"{head}  - {'pytorch::' if named else ''}pytorch=1.12.1\n  - cudatoolkit=10.2\n"
+    value = adapted(text, tmp_path, monkeypatch, "micromamba")
+    moved = [change.new for change in value.changes if change.project == "index"]
+    assert moved == ([] if named else ["pytorch", "conda-forge"])

@@ -12,6 +12,7 @@ from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_of_pa
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
+from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK
@@ -37,7 +38,10 @@ def index_changes(
     """
     lines = wishes.lines.get("index", ())
     if solution.candidate.kind == "conda":
-        yield from _channels(solution, lines, build)
+        changes = _channels(solution, lines, build)
+        named = _names_channel(solution, wishes)
+        # a spec that names its channel is looked for nowhere else, whatever stands in front
+        yield from (change for change in changes if not named or change.declared is None)
         return
     of_torch = [line for line in lines if is_page_of_torch(address_of(line))]
     if stack or not (is_condas(wishes) or any(_leads(line, solution) for line in of_torch)):
@@ -79,6 +83,13 @@ def _channels(
     if first < own:
         yield changed_line(named[first], name, because)
         yield changed_line(named[own], names[first], because)
+
+
+def _names_channel(solution: Solution, wishes: Wishes) -> bool:
+    """Whether each line of the stack names the channel that it is taken from: `pytorch::pytorch=1.12`."""
+    lines = [line for project in STACK for line in wishes.lines.get(project, ()) if line.notation == "conda"]
+    own = channel_of(solution.candidate)
+    return bool(lines) and all(parse_match_spec(line.text).channel == own for line in lines)
 
 
 def _channel_in(line: DeclaredRequirement) -> str:
