@@ -88,7 +88,7 @@ class _There(Struct):
             return None if known or self._is_told(line) else tr("it is no version of Python")
         if line.project == "cuda":
             return self._of_cuda(line)
-        if self.is_condas(line):
+        if self.is_condas(line) and not self._is_of_readme(line):
             return _of_conda()
         if canonicalize_name(line.project) in self._names or self._is_told(line):
             return None
