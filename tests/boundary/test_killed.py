@@ -55,6 +55,17 @@ def begin(how: str, folder: Path) -> subprocess.Popen[str]:
     return child
 
 
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_child_that_was_only_just_started_ends_too(tmp_path: Path, attempt: int) -> None:
+    """It kills gpuenv as its first deed: the guardian is hardly told of it by then."""
+    kills = WAITS.replace("trap", "echo > begun; kill -KILL $PPID; trap")
+    environ = {**os.environ, TOKEN: str(tmp_path), "GPUENV_CACHE_DIR": str(tmp_path / "cache")}
+    argv = [sys.executable, "-c", kills.format(how="work()"), str(tmp_path)]
+    done = subprocess.run(argv, env=environ, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    wait_until(lambda: not running(str(tmp_path)))
+
+
 def test_a_kill_ends_the_children_of_children_too(tmp_path: Path) -> None:
     child = begin("work()", tmp_path)
     assert len(running(str(tmp_path))) >= 3

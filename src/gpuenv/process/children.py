@@ -41,7 +41,7 @@ def start_child(
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        env={**absolute_variables(given), "PWD": folder},
+        env={**absolute_variables(given), **guardian.marked(), "PWD": folder},
         cwd=folder,
         bufsize=0,
         start_new_session=os.name == "posix",  # so that its children end with it

@@ -1,8 +1,9 @@
 """End gpuenv's children, and remove its temporary folders, when gpuenv itself is killed.
 
 SIGKILL leaves no time for it. A shell in a session of its own gets the process groups and folders in use by a
-pipe, and kills and removes them once the pipe closes. PR_SET_PDEATHSIG would end the child alone, not its
-group, and must be set between fork and exec, which Python cannot do safely with threads.
+pipe, and kills and removes them once the pipe closes; without a farewell it also looks for a variable that
+all children have, as one may have been started and not been told of. PR_SET_PDEATHSIG would end the child
+alone, not its group, and must be set between fork and exec, which Python cannot do safely with threads.
 """
 
 from __future__ import annotations
@@ -15,23 +16,33 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _SHELL = "/bin/sh"
+_VARIABLE = "_GPUENV_GUARDED"
 # only what the shell has built in, and rm, by absolute paths
 _SCRIPT = """trap '' INT TERM HUP
 groups=' '
 line='
 '
 folders=$line
+ended=
 while IFS= read -r word; do
     rest=${word#? }
     case $word in
         '+ '*) groups="$groups$rest " ;;
         '- '*) case $groups in *" $rest "*) groups="${groups%%" $rest "*} ${groups#*" $rest "}" ;; esac ;;
+        '. '*) ended=yes ;;
         '> '*) folders="$folders$rest$line" ;;
         '< '*) case $folders in *"$line$rest$line"*)
             folders="${folders%%"$line$rest$line"*}$line${folders#*"$line$rest$line"}" ;; esac ;;
     esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
+if [ -z "$ended" ]; then
+    for process in /proc/[0-9]*; do
+        while IFS= read -r word || [ "$word" ]; do
+            case $word in *"$1"*) kill -s KILL "${process#/proc/}" ;; esac
+        done < "$process/environ"
+    done
+fi
 set -f
 IFS=$line
 for folder in $folders; do /bin/rm -rf -- "$folder"; done
@@ -43,6 +54,7 @@ class _Guardian:
 
     process: int | None = None
     pipe: int | None = None
+    mark = ""
     lock = threading.Lock()
 
 
@@ -52,6 +64,11 @@ def prepare() -> None:
         with _Guardian.lock:
             if _Guardian.pipe is None:
                 _start()
+
+
+def marked() -> dict[str, str]:
+    """Return the variable by which a child is found."""
+    return {_VARIABLE: _Guardian.mark} if _Guardian.pipe is not None else {}
 
 
 def watch(group: int) -> None:
@@ -93,12 +110,14 @@ def _tell(sign: str, what: int | str) -> None:
 
 def _start() -> None:
     theirs, ours = os.pipe()
+    _Guardian.mark = f"{os.getpid()}-{os.urandom(8).hex()}"
+    environ = {name: text for name, text in os.environ.items() if name != _VARIABLE}  # of a gpuenv above
     nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
     try:
         _Guardian.process = os.posix_spawn(
             _SHELL,
-            ("sh", "-c", _SCRIPT),
-            os.environ,
+            ("sh", "-c", _SCRIPT, "sh", f"{_VARIABLE}={_Guardian.mark}"),
+            environ,
             file_actions=[(os.POSIX_SPAWN_DUP2, theirs, 0), *nothing],
             setsid=True,
         )
@@ -113,6 +132,7 @@ def _start() -> None:
 def _stop(owner: int) -> None:
     """End the shell and wait for it: nothing outlives a run."""
     process, pipe = _Guardian.process, _Guardian.pipe
+    _tell(".", "")
     _Guardian.process = _Guardian.pipe = None
     if pipe is not None:
         os.close(pipe)
