@@ -17,7 +17,7 @@ def build_releases() -> list[Row]:
     table = read_toml(DATA / "releases.toml")
     bound = [{"kind": "bound", "evidence": "matrix", **entry} for entry in table["bound"]]
     same = [
-        {"kind": "same", "project": project, "source": entry["source"], "evidence": "assumed"}
+        {"kind": "same", "project": project, "source": entry["source"], "evidence": "matrix"}
         for entry in table["same"]
         for project in sorted(entry["projects"])
     ]
