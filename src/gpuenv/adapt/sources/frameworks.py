@@ -27,7 +27,7 @@ class Framework(Struct, frozen=True):
     source: str = ""
 
 
-_OF_TENSORFLOW_1 = "the files of tensorflow 1.15.5 on PyPI: cp27, cp35, cp36, cp37"
+_OF_TENSORFLOW_1 = "the files of tensorflow 1.13.1 to 1.15.5 on PyPI: none is newer than cp37"
 OTHERS = (
     Framework("tensorflow", "<2", "<3.8", _OF_TENSORFLOW_1),
     Framework("tensorflow-[cg]pu", "<2", "<3.8", _OF_TENSORFLOW_1),
