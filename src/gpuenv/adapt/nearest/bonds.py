@@ -71,6 +71,8 @@ class _Bonds:
     def __init__(self, question: ResolutionInput) -> None:
         self._question, self._knowledge = question, question.knowledge
         self._platform = question.target.platform
+        self._pins_torch = cache(self._has_pins_of_torch)
+        self._demands = cache(_demands_in)
         self._of_torch = cache(self._asked_by_torch)
         self._to_torch = cache(self._asked_of_torch)
 
@@ -82,19 +84,20 @@ class _Bonds:
         if wanted and candidate.kind != "conda":  # conda's builds bring packages of conda's
             key = candidate.torch, candidate.variant, self._platform, candidate.kind
             requires = self._knowledge.dependencies.requires_of(*key) or ()
-            of_torch = self._of_torch(candidate.torch, requires, tuple(_named(wanted, requires)))
+            named = tuple((name, wanted[name]) for name in self._demands(requires) if wanted.get(name))
+            of_torch = self._of_torch(candidate.torch, requires, named)
         bound = tuple((name, wanted[name]) for name in wanted if self._pins_torch(name))
         return (*of_torch, *(self._to_torch(candidate.torch, release, bound) if bound else ()))
 
-    def _pins_torch(self, name: str) -> bool:
+    def _has_pins_of_torch(self, name: str) -> bool:
         ecosystem = self._knowledge.ecosystem
         return ecosystem.set_of(name) is None and any(item.is_exact for item in ecosystem.demands(name))
 
     def _asked_by_torch(
         self, torch: Version, requires: tuple[str, ...], wanted: tuple[tuple[str, SpecifierSet], ...]
     ) -> Broken:
-        demands = {canonicalize_name(item.name): item for item in map(Requirement, requires)}
-        pins = (self._torch_asks(torch, demands[canonicalize_name(name)], asked) for name, asked in wanted)
+        demands = self._demands(requires)
+        pins = (self._torch_asks(torch, demands[name], asked) for name, asked in wanted)
         return tuple(chain.from_iterable(pins))
 
     def _torch_asks(
@@ -153,11 +156,8 @@ def _has_wheel(demand: TorchDemand, python: str) -> bool:
     return len(demand.pythons) <= 1 or tag in demand.pythons or "py3" in demand.pythons
 
 
-def _named(wanted: Mapping[str, SpecifierSet], requires: Sequence[str]) -> Iterator[tuple[str, SpecifierSet]]:
-    for text in requires:
-        name = canonicalize_name(Requirement(text).name)
-        if wanted.get(name):
-            yield name, wanted[name]
+def _demands_in(requires: tuple[str, ...]) -> Mapping[str, Requirement]:
+    return {canonicalize_name(item.name): item for item in map(Requirement, requires)}
 
 
 def _far(release: Version, asked: SpecifierSet, known: Sequence[Version]) -> int:
