@@ -169,7 +169,7 @@ def test_a_json_page_tells_everything() -> None:
     }
     url = f"https://example.com/simple/files/{quote(WHEEL)}"
     assert parse_json(json_page(file, version="1.9"), BASE) == LinkPage(
-        (Link(url, WHEEL, DIGEST, 5, ">=3.9", yanked=True),), is_index=True
+        (Link(url, WHEEL, DIGEST, 5, ">=3.9", yanked=True, has_metadata=True),), is_index=True
     )
 
 

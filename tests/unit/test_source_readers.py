@@ -52,7 +52,7 @@ def test_a_fact_stands_where_it_says_and_only_value_errors_are_raised(name: str,
         for fact in source.declared:
             assert 0 <= fact.start < fact.end <= len(text)
             assert fact.line == text.count("\n", 0, fact.start) + 1
-            assert fact.hint
+            assert fact.hint or fact.project not in {"torch", "python", "cuda"}
             releases_of(fact)
         assert all(warning.isprintable() for warning in source.warnings)
 
