@@ -62,6 +62,7 @@ def test_the_newest_release_chooses_the_torch(
     assert server.count()["/simple/vllm/"] <= 2  # gpuenv's and uv's
 
 
+@pytest.mark.slow
 def test_a_release_is_not_taken_whose_wheels_are_for_a_newer_cuda(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_runs_here_but_is_years_old_needs_a_yes(
     assert again.torch.startswith("2.7.0")
 
 
+@pytest.mark.slow
 def test_a_pin_of_torch_is_a_yes(program: Program, mirrors: tuple[str, ...]) -> None:
     done = program.run("plan", "torch==2.6.0", "vllm", "--json", *NEW_DRIVER, *mirrors)
     assert done.torch.startswith("2.6.0")
@@ -100,6 +102,7 @@ def test_a_pin_of_torch_is_a_yes(program: Program, mirrors: tuple[str, ...]) -> 
     assert "older-release" in {warning["code"] for warning in done.envelope["warnings"]}
 
 
+@pytest.mark.slow
 def test_a_torch_that_no_release_pins_is_refused(program: Program, mirrors: tuple[str, ...]) -> None:
     done = program.run("plan", "torch==2.12.1", "vllm", "--json", *NEW_DRIVER, *mirrors)
     assert done.status == 3
@@ -109,6 +112,7 @@ def test_a_torch_that_no_release_pins_is_refused(program: Program, mirrors: tupl
     assert again.package("vllm")["version"] == "0.20.0"
 
 
+@pytest.mark.slow
 def test_without_days_a_release_that_pins_nothing_is_not_taken(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -121,6 +125,7 @@ def test_without_days_a_release_that_pins_nothing_is_not_taken(
     assert any("vllm==0.2.5" in (fix["command"] or "") for fix in done.error["fixes"])
 
 
+@pytest.mark.slow
 def test_other_requirements_may_need_an_older_release(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

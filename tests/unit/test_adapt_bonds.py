@@ -58,7 +58,14 @@ def test_what_goes_with_torch_as_it_stands_is_left_alone() -> None:
     assert changed(left(*lines), RTX_4090) == []
 
 
-@pytest.mark.parametrize("beside", [(), ("torch>=2.0",), ("torch",)])
+@pytest.mark.parametrize(
+    "beside",
+    [
+        (),
+        pytest.param(("torch>=2.0",), marks=pytest.mark.slow),
+        pytest.param(("torch",), marks=pytest.mark.slow),
+    ],
+)
 def test_a_package_whose_releases_pin_torch_chooses_it(beside: tuple[str, ...]) -> None:
     project = left("vllm==0.6.3", *beside)
     assert torch_for(project, RTX_4090) == "2.4.0"
