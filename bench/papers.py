@@ -51,7 +51,7 @@ def adapt_one(paper: str, machine: str, *, resolve: bool, show: bool) -> str:
     stack = f"{' '.join(first.plan.pins)} python {first.plan.python} {first.plan.variant}"
     counts = f"{len(first.changes)} changes, {len(again.plan.packages)} packages"
     print(f"  {stack}: {counts} {message[:200]}", flush=True)
-    more = [change for change in again.changes if change not in unapplied(again.left, again.changes)]
+    more = [change for change in again.changes if change not in unapplied(again.project, again.changes)]
     if more:
         print(f"    again: {[(item.old, item.new, item.why) for item in more]}")
         return "not idempotent"
