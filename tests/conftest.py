@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 _ANY_SPEED = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
 
 settings.register_profile("default", max_examples=10, derandomize=True, database=None, **_ANY_SPEED)
-settings.register_profile("ci", max_examples=60, print_blob=True, **_ANY_SPEED)
+settings.register_profile("ci", max_examples=40, print_blob=True, **_ANY_SPEED)
 settings.load_profile("default")  # `--hypothesis-profile ci` loads the other one after this
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: what the tests start is not
@@ -52,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tried = set()
     for item in items:
         if isinstance(item, pytest.Function) and _OF_RUNS & {item.path.parent.name, item.path.stem}:
+            if item.get_closest_marker("campaign"):
+                continue
             if item.function in tried:
                 item.add_marker(pytest.mark.slow)
             elif not item.get_closest_marker("slow"):

@@ -61,7 +61,7 @@ def test_a_reader_of_a_mutated_file_raises_value_errors_alone(path: Path, chance
     assert all(warning.isprintable() for warning in parsed.warnings)
 
 
-@pytest.mark.parametrize("seed", every(10, range(60)))
+@pytest.mark.parametrize("seed", every(10, range(20)))
 def test_a_mutated_paper_is_adapted_or_refused(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,9 +12,14 @@ import pytest
 from published_repositories import CASES, EXPECTED, FOLDER, KNOWN_FAILURES, failures, save_machine, words
 from running import Program
 
+FIRST = {name: (name, key) for name, key in reversed(CASES)}  # of each repository
+MARKED = [
+    pytest.param(*case, marks=pytest.mark.slow if case == FIRST[case[0]] else pytest.mark.campaign)
+    for case in CASES
+]
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "key"), CASES)
+
+@pytest.mark.parametrize(("name", "key"), MARKED)
 def test_a_repository_is_adapted_as_its_files_ask(name: str, key: str, program: Program) -> None:
     saved = save_machine(key, program.root)
     folder = program.root / "work" / "checkouts"

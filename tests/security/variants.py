@@ -6,7 +6,6 @@ A variant undoes one mend in the process that it is called in. A run of gpuenv h
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import sys
@@ -14,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from msgspec import structs
 
 Replace = Callable[[object, str, object], None]
 
@@ -127,7 +128,7 @@ def _builds_where_told_not_to(replace: _Everywhere) -> None:
 
     options = uv.source_options
     replace(by_address.refuse_building, lambda _: None)
-    replace(options, lambda sources: options(dataclasses.replace(sources, only_binary=False)))
+    replace(options, lambda sources: options(structs.replace(sources, only_binary=False)))
 
 
 # what a stranger's files name
@@ -252,6 +253,7 @@ def _what_is_installed_is_believed(replace: _Everywhere) -> None:
     from gpuenv.environments import wheel_check  # noqa: PLC0415
 
     replace(wheel_check.check_files, lambda *_: None)
+    replace.attribute(wheel_check.FileCheck, "compare", lambda *_: None)
 
 
 @_variant
