@@ -19,7 +19,7 @@ _CALLS = frozenset({"tr", "_tr", "N_", "ngettext"})
 # the templates are in matrices, or handed over by who has marked them
 _FROM_ELSEWHERE = frozenset(
     {
-        "signatures/installer_faults.py", "doctor/diagnosis.py", "signatures/match.py", "i18n/messages.py",
+        "signatures/installer_faults.py", "checks/diagnosis.py", "signatures/match.py", "i18n/messages.py",
         "environments/store.py",  # from `on_disk`; `fleet.node_messages` marks them
     }
 )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
+from gpuenv.checks.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.model.findings import Proof
 from gpuenv.model.machine import Machine, System
 from gpuenv.model.machine_json import render_machine

@@ -20,7 +20,7 @@ from healthy import SOUND, a_gpu_that_works
 from msgspec.structs import replace
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
+from gpuenv.checks.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.doctor.examine import judge
 from gpuenv.doctor.repair_steps import Repair, what_repairs
 from gpuenv.model.findings import MachineLimits, Proof

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from patients import L4, Patient
 
-from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis
+from gpuenv.checks.diagnosis import CheckVerdict, Diagnosis
 from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair import PlannedRepair, Repaired, apply_repair
 from gpuenv.environments import ledger, snapshot

@@ -13,7 +13,7 @@ from pathlib import Path
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
 from msgspec.structs import replace
 
-from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.checks.diagnosis import Diagnosis
 from gpuenv.doctor.examine import judge
 from gpuenv.doctor.read_findings import read_findings
 from gpuenv.host.detect import detect_machine

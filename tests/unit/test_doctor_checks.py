@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-import gpuenv.doctor.checks
+import gpuenv.checks
 from gpuenv import matrices
-from gpuenv.doctor.checks.registry import CHECKS
-from gpuenv.doctor.diagnosis import CheckVerdict, Diagnosis, diagnose, render_diagnosis, render_diagnosis_text
+from gpuenv.checks.diagnosis import CheckVerdict, Diagnosis, diagnose, render_diagnosis, render_diagnosis_text
+from gpuenv.checks.registry import CHECKS
 from gpuenv.doctor.examine import parse_findings, render_findings
 from gpuenv.doctor.repair import is_better
 from gpuenv.doctor.repair_steps import NoRepair, Repair, superseded, what_repairs
@@ -29,7 +29,7 @@ from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine, System
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 
-FOLDER = Path(gpuenv.doctor.checks.__file__).parent
+FOLDER = Path(gpuenv.checks.__file__).parent
 BY_ID = {check.id: check for check in CHECKS}
 ROWS = matrices.load("checks")
 

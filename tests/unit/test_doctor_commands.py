@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpuenv import matrices
-from gpuenv.doctor.diagnosis import CheckVerdict, diagnose
+from gpuenv.checks.diagnosis import CheckVerdict, diagnose
 from gpuenv.doctor.repair_steps import Repair, what_repairs
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.findings import (

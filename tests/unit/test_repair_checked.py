@@ -8,7 +8,7 @@ import pytest
 from patients import Patient
 from plans import plan
 
-from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.checks.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair_steps import Repair, repair_steps
 from gpuenv.model.plan import CheckedFile, CheckedStack

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from gpuenv import matrices
-from gpuenv.doctor.diagnosis import Diagnosis, diagnose
+from gpuenv.checks.diagnosis import Diagnosis, diagnose
 from gpuenv.doctor.read_findings import proof_of, read_findings
 from gpuenv.files.private import write_private
 from gpuenv.files.read_text import read_text

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.doctor.diagnosis import Diagnosis
+from gpuenv.checks.diagnosis import Diagnosis
 from gpuenv.doctor.examine import Examination
 from gpuenv.doctor.repair_steps import (
     NoRepair,

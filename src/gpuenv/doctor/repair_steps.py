@@ -9,10 +9,10 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.doctor.checks import queries
-from gpuenv.doctor.checks.build import damaged
-from gpuenv.doctor.checks.libraries import other_cuda_packages, wanted_cuda_packages
-from gpuenv.doctor.diagnosis import Diagnosis, hindrance
+from gpuenv.checks import queries
+from gpuenv.checks.build import damaged
+from gpuenv.checks.diagnosis import Diagnosis, hindrance
+from gpuenv.checks.libraries import other_cuda_packages, wanted_cuda_packages
 from gpuenv.doctor.examine import Examination
 from gpuenv.i18n.messages import tr
 from gpuenv.installers import get_manager, pip, uv

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 
+from gpuenv.checks.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_warnings
 from gpuenv.doctor import examine as examination
-from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning

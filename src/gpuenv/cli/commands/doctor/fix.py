@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
+from gpuenv.checks.diagnosis import render_diagnosis
 from gpuenv.cli.commands.doctor.options import DoctorArguments
 from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
 from gpuenv.cli.console import Console
@@ -16,7 +17,6 @@ from gpuenv.cli.output import (
     print_warnings,
 )
 from gpuenv.cli.progress import fetching
-from gpuenv.doctor.diagnosis import render_diagnosis
 from gpuenv.doctor.examine import DoctorOptions, Examination, examine
 from gpuenv.doctor.repair import (
     PlannedRepair,

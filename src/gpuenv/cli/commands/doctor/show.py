@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from gpuenv.checks.diagnosis import Diagnosis, render_diagnosis, render_diagnosis_text
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.doctor.diagnosis import Diagnosis, render_diagnosis, render_diagnosis_text
 from gpuenv.model.errors import Because, Fix, VerificationFailed
 
 PROBLEM = VerificationFailed.exit_code

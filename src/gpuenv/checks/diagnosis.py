@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from gpuenv.doctor.checks import queries
-from gpuenv.doctor.checks.outcome import Outcome, Word, skipped
-from gpuenv.doctor.checks.registry import CHECKS
+from gpuenv.checks import queries
+from gpuenv.checks.outcome import Outcome, Word, skipped
+from gpuenv.checks.registry import CHECKS
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import N_, gettext, tr

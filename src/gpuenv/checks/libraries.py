@@ -5,8 +5,8 @@ from __future__ import annotations
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.doctor.checks import known_combinations, queries
-from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
+from gpuenv.checks import known_combinations, queries
+from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings, ForeignLibrary

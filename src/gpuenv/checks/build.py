@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from packaging.version import Version
 
-from gpuenv.doctor.checks import queries
-from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
+from gpuenv.checks import queries
+from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture, parse_architecture

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.doctor.checks import queries
+from gpuenv.checks import queries
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.findings import Findings

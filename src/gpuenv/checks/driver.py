@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from gpuenv.doctor.checks import queries
-from gpuenv.doctor.checks.container import is_without_gpu, lacks_nodes
-from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
+from gpuenv.checks import queries
+from gpuenv.checks.container import is_without_gpu, lacks_nodes
+from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings

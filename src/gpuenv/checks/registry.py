@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.doctor.checks import (
+from gpuenv.checks import (
     build,
     container,
     driver,
@@ -12,7 +12,7 @@ from gpuenv.doctor.checks import (
     packages,
     running,
 )
-from gpuenv.doctor.checks.outcome import Check
+from gpuenv.checks.outcome import Check
 
 _SUBJECTS = (
     hardware,

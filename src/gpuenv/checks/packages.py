@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from gpuenv.doctor.checks import known_combinations, queries
-from gpuenv.doctor.checks.outcome import Outcome, check, ok, problem, skipped, warning
+from gpuenv.checks import known_combinations, queries
+from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import ConfiguredIndex, Dist, Findings

@@ -1,1 +1,0 @@
-"""Doctor's checks: a module a subject, a function a check, all judging the same findings."""
