@@ -54,6 +54,19 @@ def test_a_line_of_condas_that_changes_is_named_as_left_too(
     assert {"libffi=3.2.1=hd88cf55_4", "tk=8.6=py36_1"} <= {line.text for line in value.left_out}
 
 
+def test_condas_pip_moves_with_its_python_and_is_never_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build of pip's for Python 3.6 stands beside no other Python."""
+    text = environment("python=3.6.7=h0371630_0", "pip=20.0.2=py36_3", pip=("torch==1.10.1",))
+    value = adapted(text, tmp_path, monkeypatch)
+    assert [change.new for change in value.changes if change.project == "pip"] == ["pip>=20.0.2"]
+    asked = environment("python=3.7", "pip=20.0.2", "pytorch=1.10.1", pip=("timm",))
+    plan = adapted(asked, tmp_path, monkeypatch, "micromamba").plan
+    assert "20.0.2" not in str((plan.conda, plan.requirements))
+    assert any("pip=20.0.2" in warning.message for warning in plan.warnings)
+
+
 def test_a_conda_tool_brings_condas_part_and_pip_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -296,9 +296,9 @@ def test_what_an_environment_file_lists_beside_requirements_is_told() -> None:
         "  - >\n    numpy\n  - scipy  # [win]\ndependencies: [b]\n"
     )
     parsed = read("environment.yml", text)
-    assert [declared.project for declared in parsed.declared] == ["torch"]
+    assert [declared.project for declared in parsed.declared] == ["pip", "torch"]
     lines = [int(warning.split(":")[1]) for warning in parsed.warnings]
-    assert sorted(lines) == [2, 3, 3, 4, 6, 9]
+    assert sorted(lines) == [3, 3, 4, 6, 9]
 
 
 def test_what_uv_takes_from_elsewhere_is_asked_of_no_index() -> None:

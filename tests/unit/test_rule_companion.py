@@ -91,6 +91,15 @@ def test_projects_without_cuda_code_go_with_any_variant(project: str) -> None:
     assert not isinstance(match(case("2.3.1", "cu121"), file, asks=(project,)), Failure)
 
 
+def test_of_a_project_without_cuda_code_the_file_for_a_cpu_alone_is_the_last() -> None:
+    pypis = found("torchdata-0.6.1-cp312-cp312-linux_x86_64.whl", kind="pypi")
+    files = (found("torchdata-0.6.1+cpu-cp312-cp312-linux_x86_64.whl"), pypis)
+    for_gpu = match(case("2.0.1", "cu118"), *files, asks=("torchdata",))
+    assert names(for_gpu) == ["torchdata-0.6.1", "torchdata-0.6.1+cpu"]
+    for_cpu = match(case("2.0.1", "cpu", ""), *files, asks=("torchdata",))
+    assert names(for_cpu) == ["torchdata-0.6.1+cpu", "torchdata-0.6.1"]
+
+
 @pytest.mark.parametrize(
     ("asked", "matched"),
     [

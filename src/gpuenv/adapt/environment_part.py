@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, Project, RequirementChange
 from gpuenv.adapt.nearest.constraint_lines import constrained
-from gpuenv.adapt.nearest.request import requirement_of
+from gpuenv.adapt.nearest.request import is_condas_pip, requirement_of
 from gpuenv.adapt.parsers.parse import parse_file
 from gpuenv.adapt.patch.apply import adapted_files, unchangeable
 from gpuenv.model.conda import EnvironmentFile
@@ -58,7 +58,7 @@ def _of_install_lines(
 
 def _is_spec(line: DeclaredRequirement) -> bool:
     """Whether a line of conda's is none of those that say which torch, which Python and which CUDA."""
-    if line.project in (*NO_PROJECTS, *STACK):
+    if line.project in (*NO_PROJECTS, *STACK) or is_condas_pip(line):
         return False
     return parse_match_spec(line.text).name not in WITH_TORCH
 

@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, LeftOut, Project, RequirementChange
-from gpuenv.adapt.nearest.request import is_page_of_torch, python_of, requirement_of
+from gpuenv.adapt.nearest.request import is_condas_pip, is_page_of_torch, python_of, requirement_of
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.i18n.messages import tr
 from gpuenv.model.match_spec import parse_match_spec
@@ -90,9 +90,8 @@ class _There(Struct):
             return self._of_cuda(line)
         if self.is_condas(line) and not self._is_of_readme(line):
             return _of_conda()
-        if canonicalize_name(line.project) in self._names or self._is_told(line):
-            return None
-        return self._of_project(line)
+        there = canonicalize_name(line.project) in self._names and not is_condas_pip(line)
+        return None if there or self._is_told(line) else self._of_project(line)
 
     def is_condas(self, line: DeclaredRequirement) -> bool:
         """Whether a line is of conda's part, where no conda tool installs and PyPI was not asked for it."""
@@ -129,13 +128,14 @@ class _There(Struct):
     def _of_project(self, line: DeclaredRequirement) -> str | None:
         if line.constraint:
             return tr("nothing in the files asks for what it bounds")
+        if is_condas_pip(line):
+            return tr("gpuenv chooses its pip itself")
         requirement = requirement_of(line)
         if line.notation == "conda" and self._is_of_readme(line):
             return tr("conda's packages are taken from an environment.yml alone, not from install lines")
-        if requirement is None and line.notation == "conda":
-            return tr("it is conda's alone: no index of Python packages has it so")
         if requirement is None:
-            return tr("it cannot be asked of an index")
+            alone = tr("it is conda's alone: no index of Python packages has it so")
+            return alone if line.notation == "conda" else tr("it cannot be asked of an index")
         python = self.plan.python_release or f"{self.plan.python}.0"
         if requirement.marker and not requirement.marker.evaluate(marker_environment(self.platform, python)):
             return None  # its own marker says so

@@ -18,6 +18,7 @@ from gpuenv.adapt.sources.frameworks import python_bounds
 from gpuenv.adapt.sources.gather import gather
 from gpuenv.adapt.sources.names import PATCHABLE, is_environment
 from gpuenv.adapt.sources.readers import ReadSource, read_source
+from gpuenv.adapt.sources.wheel_pythons import python_hints
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -54,10 +55,11 @@ def read_project(
             reading.named(path, kind_of(path))
     if not any(map(_says_something, reading.declared)):
         raise _nothing(paths, reading.warnings)
+    declared = tuple(reading.declared)
     date = last_changed(tuple(Path(file.path) for file in reading.files if file.kind != "readme"), environ)
     return Project(
         files=tuple(reading.files),
-        declared=(*reading.declared, *python_bounds(tuple(reading.declared))),
+        declared=(*declared, *python_bounds(declared), *python_hints(declared)),
         date=date,
         warnings=tuple(dict.fromkeys(reading.warnings)),
         sources=tuple(reading.sources),

@@ -80,6 +80,11 @@ def requirement_of(declared: DeclaredRequirement) -> Requirement | None:
     return copied(parsed) if parsed else None
 
 
+def is_condas_pip(declared: DeclaredRequirement) -> bool:
+    """Whether a line names the pip of a conda environment, which gpuenv chooses itself."""
+    return declared.notation == "conda" and declared.project == "pip"
+
+
 @cache
 def _parsed(declared: DeclaredRequirement) -> Requirement | None:
     """Return what `requirement_of` does, not to be changed."""
@@ -222,7 +227,7 @@ def request_of(project: Project, base: Request) -> Request:
 
 def _requirements(project: Project) -> Iterator[Requirement]:
     for declared in project.declared:
-        requirement = requirement_of(declared)
+        requirement = None if is_condas_pip(declared) else requirement_of(declared)
         counts = not declared.constraint and (not declared.hint or _fills(declared, project))
         if requirement is not None and counts:
             requirement.name = declared.project

@@ -5,8 +5,7 @@ from __future__ import annotations
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.parsers.collector import Collector, not_understood, shown
-from gpuenv.i18n.messages import tr
+from gpuenv.adapt.parsers.collector import Collector, not_understood
 from gpuenv.model.match_spec import MatchSpec, as_specifier, parse_match_spec
 from gpuenv.resolution.conda.environment_yml import (
     CUDA_FEATURE,
@@ -35,11 +34,7 @@ def read_conda(collector: Collector, text: str, start: int, end: int) -> None:
         project, requirement = "cuda", cuda_wish(spec)
     elif spec.name == "python":
         requirement = _specifier(spec)
-    elif spec.name == "pip":
-        if spec.version:
-            collector.tell(
-                start, tr("`{text}` is left unchanged: gpuenv chooses its pip itself", text=shown(text))
-            )
+    elif spec.name == "pip" and not spec.version:
         return
     else:
         requirement = _requirement(project, spec)

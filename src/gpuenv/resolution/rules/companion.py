@@ -164,8 +164,8 @@ def _may_be_asked(version: Version, candidate: Candidate, specifier: SpecifierSe
 
 def _closeness(item: IndexedFile, candidate: Candidate, target: Target, knowledge: Knowledge) -> int | None:
     """Return 0 for the same variant, more for one that is close enough, None for one that does not fit."""
-    if _has_no_variant(item):
-        return 0
+    if _has_no_variant(item):  # `+cpu` goes with a GPU's torch too, but PyPI's file has no second name
+        return int(item.file.variant not in (None, candidate.variant))
     variant = item.file.variant or companion_variant(item, target, knowledge)
     if variant is None:
         return None
