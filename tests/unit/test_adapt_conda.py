@@ -113,6 +113,43 @@ def test_a_torch_that_moves_to_builds_with_parts_of_cuda_gets_the_channel_that_h
     assert "channels: [nvidia, pytorch, defaults]" in value.files[0].text
 
 
+def test_a_spec_that_names_its_channel_is_looked_for_there_and_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(MACHINES, "H100", {"gpus": ["NVIDIA H100 80GB HBM3"], "driver": "535.104.05"})
+    specs = ("conda-forge::python=3.7", "conda-forge::cudatoolkit==11.3.*", "pytorch::pytorch=1.12.*")
+    value = adapted(environment("conda-forge, pytorch", *specs), "H100", tmp_path, monkeypatch)
+    assert value.plan.packages[0].channel == "pytorch"
+    text = value.files[0].text
+    assert [spec for spec in ("pytorch::pytorch=2.0.0", "conda-forge::python=3.8") if spec not in text] == []
+
+
+def test_a_spec_names_the_channel_that_torch_is_taken_from_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The channel pytorch ended before there was code for the RTX 5090."""
+    specs = (
+        "python=3.10",
+        "pytorch::pytorch=2.5.1",
+        "pytorch::torchvision=0.20.1",
+        "pytorch::pytorch-cuda=12.4",
+    )
+    text = environment("pytorch, nvidia, conda-forge", *specs)
+    value = adapted(text, NEW, tmp_path, monkeypatch)
+    assert "conda-forge::pytorch=2.7" in value.files[0].text
+    assert "conda-forge::torchvision=0.22" in value.files[0].text
+    assert "pytorch::" not in value.files[0].text
+
+
+def test_a_torch_that_only_a_channel_which_the_file_lacks_has_is_nearer_than_another_torch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = environment("peterjc123, defaults", "python=3.6", "pytorch=1.1.0")
+    value = adapted(text, OLD, tmp_path, monkeypatch)
+    assert specs_in(value)["pytorch"] == "1.1.0"
+    assert "channels: [pytorch, peterjc123, defaults]" in value.files[0].text
+
+
 def test_python_3_6_stays_where_the_channel_has_that_torch_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,12 +261,12 @@ OF_CONDA = tuple(
 CAPABILITIES = {"V100": "7.0", "RTX 3090": "8.6", "RTX 4090": "8.9", "RTX 5090": "12.0"}
 
 
-def asked_in(paper: str) -> tuple[list[str], dict[str, str]]:
-    """The channels and exact versions of a paper's own file, read in a few lines."""
+def asked_in(paper: str) -> dict[str, str]:
+    """The exact versions of a paper's own file, read in a few lines."""
     (file,) = (FOLDER / paper).glob("environment.y*ml")
-    head, _, body = file.read_text(encoding="utf-8").partition("dependencies:")
+    _, _, body = file.read_text(encoding="utf-8").partition("dependencies:")
     pins = (line.strip()[2:].replace("==", "=").split("=") for line in body.splitlines() if "=" in line)
-    return head.split(), {name: version for name, version, *_ in pins}
+    return {name: version for name, version, *_ in pins}
 
 
 CASES = [(paper, machine) for paper in OF_CONDA for machine in CAPABILITIES]
@@ -239,17 +276,16 @@ CASES = [(paper, machine) for paper in OF_CONDA for machine in CAPABILITIES]
 def test_no_build_of_a_channel_that_runs_is_fewer_releases_from_the_papers_torch(
     paper: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Brute force over the raw rows, of the channels named and of conda-forge."""
+    """Brute force over the raw rows of all channels."""
     monkeypatch.chdir(copy_paper(paper, tmp_path))
     value = adapt_for(Path(), save_machine(machine, tmp_path), bare_environ(tmp_path))
-    channels, asked = asked_in(paper)
+    asked = asked_in(paper)
     driver = str(MACHINES[machine]["driver"])
     rows = [
         row
         for row in matrices.load("conda")
         if row["platform"] == "linux-64" and row["cuda"]
-        if (row["channel"] in channels or row["channel"] == "conda-forge")
-        and runs(row, CAPABILITIES[machine], driver, "linux")
+        if runs(row, CAPABILITIES[machine], driver, "linux")
     ]
     known = {Version(row["torch"]) for table in ("torch", "conda") for row in matrices.load(table)}
     order = sorted(known)

@@ -30,7 +30,7 @@ from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.resolve_dependencies import Resolver
-from gpuenv.adapt.task import Task
+from gpuenv.adapt.task import Task, named_channels
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
@@ -84,7 +84,11 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
 
 
 def _nearest(task: Task, configuration: IndexConfiguration, built: BuiltReleases) -> _ChannelResult:
-    """Return what is nearest of all channels; of equals the file's own first. Raises the first's refusal."""
+    """Return what is nearest of all channels; raise the first one's refusal.
+
+    Another CUDA of a channel that the file names is nearer than another channel; of equals the first is.
+    """
+    own, listed = named_channels(task.project)
     results: list[tuple[tuple[object, ...], int, _ChannelResult]] = []
     refusals: list[Unsatisfiable] = []
     releases = {build.torch for build in task.knowledge.builds_of(task.machine_target.platform)}
@@ -101,7 +105,10 @@ def _nearest(task: Task, configuration: IndexConfiguration, built: BuiltReleases
             continue
         # how many others move does not matter: conda prefers the channel that stands first
         *rank, _ = Nearness(nearest.question, task.project, releases, built).rank(nearest.settled[0])
-        results.append(((len(nearest.given_up), *rank), position, _ChannelResult(answer, nearest)))
+        torch, companions, bonds, python, *rest = rank
+        other = channel not in (own or listed)
+        key = (len(nearest.given_up), torch, companions, bonds, python, other, *rest)
+        results.append((key, position, _ChannelResult(answer, nearest)))
     if not results:
         raise refusals[0]
     return min(results, key=lambda item: item[:2])[2]

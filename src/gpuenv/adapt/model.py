@@ -105,7 +105,8 @@ class RequirementChange(Struct, frozen=True):
     `new` is the requirement that stands there now (PEP 508, a Python `3.10`, a CUDA `12.8` or conda's
     spec of it `cuda-version=12.8`, an option line);
     the file's own notation is the renderer's business. `why` says which fact forces it, `source` where that
-    was read. `pip` is true where a line of conda's becomes one of pip's: what conda does not bring.
+    was read. `pip` is true where a line of conda's becomes one of pip's: what conda does not bring. `channel`
+    is the one that a spec which names another one must name: `pytorch::pytorch`.
     """
 
     project: str
@@ -116,6 +117,7 @@ class RequirementChange(Struct, frozen=True):
     source: str
     risks: tuple[Risk, ...] = ()
     pip: bool = False
+    channel: str | None = None
 
 
 def changed_line(line: DeclaredRequirement, new: str | None, because: Because) -> RequirementChange:

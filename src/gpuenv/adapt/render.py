@@ -96,12 +96,12 @@ def _move(change: RequirementChange) -> str:
     if change.declared is None:
         return change.new
     named = f"{change.project} " if change.declared.notation == "poetry" else ""  # a table's value: `^1.10`
-    return f"{named}{old} -> {_as_written(change.declared, change.new)}"
+    return f"{named}{old} -> {_as_written(change.declared, change.new, change.channel)}"
 
 
-def _as_written(declared: DeclaredRequirement, new: str) -> str:
+def _as_written(declared: DeclaredRequirement, new: str, channel: str | None) -> str:
     try:
-        return rendered(declared, new)
+        return rendered(declared, new, channel)
     except ValueError:  # it goes to another place: what conda can't say, to the pip part
         return new
 

@@ -8,6 +8,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv.adapt.model import Project
+from gpuenv.adapt.nearest.cuda_lines import named_channel
+from gpuenv.adapt.nearest.index_line_changes import channel_in
 from gpuenv.adapt.nearest.request import request_of
 from gpuenv.adapt.pip_part import pip_part
 from gpuenv.concurrency.background import BackgroundTask
@@ -22,7 +24,7 @@ from gpuenv.planning.pythons import offer_pythons
 from gpuenv.process import interruption
 from gpuenv.resolution.target import Target, choose_target
 
-_OF_TORCH = ("pytorch", FORGE)  # channels whose builds of torch are known
+_OF_TORCH = (FORGE, "pytorch")  # channels whose builds of torch are known
 
 
 class Task(Struct, frozen=True):
@@ -79,11 +81,21 @@ def torch_is_condas(project: Project) -> bool:
 
 
 def _channels(project: Project, options: PlanOptions, manager: str, chosen: str) -> tuple[str, ...]:
-    """Return the channels to look for torch in: the one asked for, else the file's own and conda-forge."""
+    """Return the channels to look for torch in: the one asked for, else all that have it, the file's first.
+
+    What the spec of torch itself names (`pytorch::pytorch`) comes before the file's order.
+    """
     if manager not in CONDA_MANAGERS or (chosen == WHEELS and not torch_is_condas(project)):
         return ()
     if chosen != WHEELS or options.channel != AUTO:
         return () if chosen == WHEELS else (chosen,)
-    lines = (line for line in project.declared if line.project == "index" and line.notation == "conda")
-    named = (line.requirement for line in lines)
-    return tuple(dict.fromkeys((*(name for name in named if name in _OF_TORCH), FORGE)))
+    own, named = named_channels(project)
+    return tuple(dict.fromkeys((*(name for name in (*own, *named) if name in _OF_TORCH), *_OF_TORCH)))
+
+
+def named_channels(project: Project) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the channels that the specs of torch name, and those that the file lists."""
+    lines = [line for line in project.declared if line.notation == "conda" and not line.hint]
+    own = (named_channel(line) for line in lines if line.project == "torch")
+    listed = (channel_in(line) for line in lines if line.project == "index")
+    return tuple(filter(None, own)), tuple(listed)

@@ -81,6 +81,12 @@ def channel_of(candidate: Candidate) -> str | None:
     return candidate.files[0].listing.source.name if candidate.files else None
 
 
+def named_channel(line: DeclaredRequirement) -> str | None:
+    """Return the name of the channel that a line of conda's names: `https://conda.anaconda.org/pytorch::a`."""
+    channel = parse_match_spec(line.text).channel if line.notation == "conda" else None
+    return channel.rstrip("/").rpartition("/")[2] if channel else None
+
+
 def is_right(line: DeclaredRequirement, candidate: Candidate, build: CondaBuild | None) -> bool:
     """Whether a line leads to a build as it stands."""
     named = variant_in(line)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from gpuenv.adapt.model import DeclaredRequirement, RequirementChange, changed_line
-from gpuenv.adapt.nearest.cuda_lines import channel_of
+from gpuenv.adapt.nearest.cuda_lines import channel_of, named_channel
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_of_page
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
-from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK
@@ -39,7 +38,7 @@ def index_changes(
     lines = wishes.lines.get("index", ())
     if solution.candidate.kind == "conda":
         changes = _channels(solution, lines, build)
-        named = _names_channel(solution, wishes)
+        named = _names_channel(wishes)
         # a spec that names its channel is looked for nowhere else, whatever stands in front
         yield from (change for change in changes if not named or change.declared is None)
         return
@@ -66,7 +65,7 @@ def _channels(
     named = [line for line in lines if line.notation == "conda"]
     if name is None or not named:
         return
-    names = [_channel_in(line) for line in named]
+    names = [channel_in(line) for line in named]
     because = Because(
         tr("{build} is on the channel `{channel}`", build=solution.candidate.label, channel=name),
         solution.candidate.source,
@@ -85,14 +84,13 @@ def _channels(
         yield changed_line(named[own], names[first], because)
 
 
-def _names_channel(solution: Solution, wishes: Wishes) -> bool:
-    """Whether each line of the stack names the channel that it is taken from: `pytorch::pytorch=1.12`."""
+def _names_channel(wishes: Wishes) -> bool:
+    """Whether each line of the stack names a channel: `pytorch::pytorch=1.12`; one of another changes."""
     lines = [line for project in STACK for line in wishes.lines.get(project, ()) if line.notation == "conda"]
-    own = channel_of(solution.candidate)
-    return bool(lines) and all(parse_match_spec(line.text).channel == own for line in lines)
+    return bool(lines) and all(map(named_channel, lines))
 
 
-def _channel_in(line: DeclaredRequirement) -> str:
+def channel_in(line: DeclaredRequirement) -> str:
     """Return a channel by its name, its address too: `https://conda.anaconda.org/pytorch`."""
     return address_of(line).strip("'\" ").rstrip("/").rpartition("/")[2]
 

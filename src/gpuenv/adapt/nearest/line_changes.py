@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
-from gpuenv.adapt.nearest.cuda_lines import cuda_changes
+from gpuenv.adapt.nearest.cuda_lines import channel_of, cuda_changes, named_channel
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
 from gpuenv.adapt.nearest.known_bad_dependencies import because_of, tightened
 from gpuenv.adapt.nearest.reasons import Reasons
@@ -112,7 +112,8 @@ class _Changing:
         candidate = self.solution.candidate
         moves = not admits(self.wishes.of("torch"), candidate.torch)
         leads = resolves_to(self.solution, self.wishes, self.question)
-        if not moves and leads:
+        elsewhere = any(map(self._other_channel, self.wishes.lines.get("torch", ())))
+        if not moves and leads and not elsewhere:
             return
         because = self.reasons.for_torch() if moves else self.reasons.for_variant()
         lines = self._torch_lines()
@@ -143,7 +144,15 @@ class _Changing:
         local = variant_in(line) if line.project in STACK else None
         if requirement is None or (local is not None and local != self.solution.candidate.variant):
             return False
+        if self._other_channel(line):
+            return False
         return admits(public(requirement.specifier), item.release)
+
+    def _other_channel(self, line: DeclaredRequirement) -> str | None:
+        """Return the channel that a line must name, where it names another one."""
+        named, own = named_channel(line), channel_of(self.solution.candidate)
+        is_condas = self.solution.candidate.kind == "conda" and line.project in STACK
+        return own if is_condas and named not in (None, own) else None
 
     def _companion(self, item: IndexedFile) -> Iterator[RequirementChange]:
         project = str(item.file.name)
@@ -203,7 +212,8 @@ class _Changing:
                     yield self._changed(line, self._pinned_file(line, item), because)
 
     def _changed(self, line: DeclaredRequirement, new: str, because: Because) -> RequirementChange:
-        return replace(changed_line(line, new, because), pip=line.notation == "conda" and self._leaves_conda)
+        pip = line.notation == "conda" and self._leaves_conda
+        return replace(changed_line(line, new, because), pip=pip, channel=self._other_channel(line))
 
     def python(self) -> Iterator[RequirementChange]:
         """Yield the changes of the lines that ask for another Python."""

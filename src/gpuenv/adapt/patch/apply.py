@@ -125,7 +125,7 @@ def _edits(file: DependencyFile, project: Project, changes: tuple[RequirementCha
     for change in changes:
         declared, new = change.declared, change.new
         if declared is not None and new is not None and not _moves_to_pip(file, declared, change):
-            yield replacement(file, declared, new)
+            yield replacement(file, declared, new, change.channel)
             continue
         if declared is not None:
             yield removal(file, declared)

@@ -46,9 +46,11 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def replacement(file: DependencyFile, declared: DeclaredRequirement, new: str) -> Edit:
-    """Return the edit that lets a place say `new`; raise ValueError where it can't."""
-    text = rendered(declared, new)
+def replacement(
+    file: DependencyFile, declared: DeclaredRequirement, new: str, channel: str | None = None
+) -> Edit:
+    """Return the edit that lets a place say `new`, of a channel; raise ValueError where it can't."""
+    text = rendered(declared, new, channel)
     quote = _quote_around(file.text, declared)
     if quote:
         text = quoted_within(text, quote)

@@ -17,16 +17,17 @@ _PIP = re.compile(
     re.DOTALL,
 )
 _CONDA = re.compile(r"(?P<name>(?:[\w./:-]+::)?[A-Za-z0-9_][\w.-]*)(?P<rest>.*)", re.DOTALL)
+_CONDAS_PYTHON = re.compile(r"(?P<name>(?:[\w./:-]+::)?python)(?P<rest>.*)", re.DOTALL)
 _PYTHON = re.compile(r"\d+\.\d+(?:\.\d+)?")
 _CUDA = re.compile(r"\d+\.\d+")
 _QUOTES = "\"'"
 
 
-def rendered(declared: DeclaredRequirement, new: str) -> str:
+def rendered(declared: DeclaredRequirement, new: str, channel: str | None = None) -> str:
     """Return what replaces `asked.text` so that it says `new`; raise ValueError where it can't be said there.
 
     `new` is PEP 508, a Python (`3.10`, or a specifier), a CUDA (`12.8`, `cpu`, or conda's spec of it,
-    `cuda-version=12.8`), an option line or an address.
+    `cuda-version=12.8`), an option line or an address; `channel` replaces the one that conda's spec names.
     """
     if declared.project == "index":
         return _index(declared.text, new)
@@ -39,7 +40,8 @@ def rendered(declared: DeclaredRequirement, new: str) -> str:
     except InvalidRequirement:
         raise ValueError(tr("`{text}` is not a valid requirement", text=new)) from None
     if declared.notation == "conda":
-        return _conda(declared.text, requirement)
+        text = _conda(declared.text, requirement)
+        return f"{channel}::{text.rpartition('::')[2]}" if channel else text
     if declared.notation == "poetry":
         version = _poetry_version(declared.text, requirement)
         return f'"{version}"' if declared.text.startswith("{") else version
@@ -123,8 +125,8 @@ def _poetry_version(text: str, new: Requirement) -> str:
 
 def _python(declared: DeclaredRequirement, new: str) -> str:
     if declared.notation == "conda":
-        name = "python"
-        rest = declared.text[len(name) :] if declared.text.startswith(name) else ""
+        old = _CONDAS_PYTHON.fullmatch(declared.text)
+        name, rest = (old["name"], old["rest"]) if old else ("python", "")
         if not _PYTHON.fullmatch(new):
             return f"{name}{new}"
         if re.match(r"\s*(?:[<>!~]|.*,)", rest):
@@ -132,10 +134,10 @@ def _python(declared: DeclaredRequirement, new: str) -> str:
         return f"{name}{' ' if rest[:1].isspace() else '='}{new}"
     if not _PYTHON.fullmatch(new):
         return new
-    old = declared.text.strip()
-    if declared.notation == "poetry" and re.match(r"(?:\^|~(?!=)|\d)", old):
-        return f"{old[0] if old[0] in '^~' else ''}{new}{'.*' if old.endswith('.*') else ''}"
-    return admitting(old, new)
+    text = declared.text.strip()
+    if declared.notation == "poetry" and re.match(r"(?:\^|~(?!=)|\d)", text):
+        return f"{text[0] if text[0] in '^~' else ''}{new}{'.*' if text.endswith('.*') else ''}"
+    return admitting(text, new)
 
 
 def admitting(specifier: str, python: str) -> str:
