@@ -25,7 +25,7 @@ MATRICES = Path(__file__).parents[2] / "matrices"
 TABLES = (
     "torch", "cuda", "gpus", "companions", "known-bad", "libraries", "wheels", "manifest", "mirrors", "conda",
     "signatures", "checks", "images", "pythons", "ecosystem", "api-changes", "conda-tools",
-    "installer-faults", "nvidia-smi", "releases", "tegra",
+    "installer-faults", "nvidia-smi", "releases", "reports", "tegra",
 )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ def _row(fact: Row, text: Row) -> Row:
         "cases": dict(_cases(cases)),
         "instead": text.get("instead"),
         "common": fact["common"],
+        **({"signature": text["signature"]} if "signature" in text else {}),
         "source": "; ".join(fact["links"]),
         "evidence": "assumed" if fact["evidence"] == "known" else "matrix",
     }

@@ -42,6 +42,7 @@ _ABOUT = {
     "installer-faults": (
         "what pip and uv say when a download fails, and what it means; {names} are groups of the pattern"
     ),
+    "reports": "how programs write what they report of a machine: groups of the pattern are names of facts",
     "known-bad": (
         "combinations that install and then fail: when, who judges it, and what a plan does about it"
     ),

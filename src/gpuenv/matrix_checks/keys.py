@@ -75,6 +75,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     },
     "installer-faults": {None: ("tool", "pattern")},
     "nvidia-smi": {None: ("kind", "contains")},
+    "reports": {None: ("program", "pattern")},
     "tegra": {None: ("chip",)},
     "images": {None: ("repository", "tag")},
     "pythons": {None: ("version",)},

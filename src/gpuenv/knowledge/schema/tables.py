@@ -135,7 +135,9 @@ FIELDS: Mapping[str, Kinds] = {
     }},
     "checks": {None: {
         "id": _CHECK_ID, "group": TEXT, "title": TEXT, "cases": mapping(_CASE),
-        "instead": or_null(TEXT), "common": TEXT, **ORIGIN,
+        "instead": or_null(TEXT), "common": TEXT,
+        "signature": optional(_ID),  # by which `explain` tells it, where a text has all that the check reads
+        **ORIGIN,
     }},
     "conda": {None: {
         "channel": TEXT, "torch": VERSION, "variant": VARIANT, "cuda": or_null(CUDA), "platform": PLATFORM,
@@ -154,6 +156,9 @@ FIELDS: Mapping[str, Kinds] = {
     "installer-faults": {None: {
         "fault": one_of("hash", "broken-file", "missing", "status", "redirects", "timeout", "connection"),
         "tool": one_of("pip", "uv"), "pattern": REGEX, "problem": TEXT, **_SOURCE,
+    }},
+    "reports": {None: {
+        "program": TEXT, "pattern": REGEX, "sample": TEXT, "facts": mapping(TEXT), **_SOURCE,
     }},
     "nvidia-smi": _kinds(field=_SMI, message=_SMI, refusal=_SMI),
     "tegra": {None: {

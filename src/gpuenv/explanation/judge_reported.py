@@ -1,0 +1,153 @@
+"""Doctor's checks on what a text reports: of the facts that stand in it, the ones that settle the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+from packaging.version import InvalidVersion, Version
+
+from gpuenv import matrices
+from gpuenv.checks.diagnosis import CheckVerdict, diagnose
+from gpuenv.explanation.reported_machine import ReportedMachine
+from gpuenv.host.describe import describe_machine
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, TorchFiles
+from gpuenv.model.machine import Gpu, Machine, Toolkit
+from gpuenv.model.variant import Variant, parse_cuda_version
+from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
+from gpuenv.signatures.match import Line, SignatureMatch
+from gpuenv.signatures.reported import Reported
+
+_ENVIRONMENT = "NAME"
+_NO = ("False", "No", "0")
+_SYMPTOMS = ("available", "device_count")
+_SHOWN = ("torch", "torch_cuda", "driver", "driver_cuda", "toolkit", "available", "device_count")
+_WIDEST = 200
+
+
+class JudgedCheck(Struct, frozen=True):
+    """A problem that a check of doctor's finds in a text, and the id of the signature that tells it."""
+
+    signature: str
+    verdict: CheckVerdict
+
+
+def is_without_gpu(reported: Reported) -> bool:
+    """Whether the text shows torch saying that it has no GPU."""
+    return any(reported.value(name) in _NO for name in _SYMPTOMS)
+
+
+def judge(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> tuple[JudgedCheck, ...]:
+    """Return the problems that doctor's checks find in what a text reports, the root first."""
+    rows = matrices.load("checks")
+    signatures = {row["id"]: row["signature"] for row in rows if "signature" in row}
+    diagnosis = diagnose(findings_of(reported, machine, knowledge), knowledge, rows)
+    return tuple(
+        JudgedCheck(signatures[verdict.id], verdict)
+        for verdict in diagnosis.problems
+        if verdict.id in signatures
+    )
+
+
+def findings_of(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Findings:
+    """Return what a text reports as doctor would have read it; what it does not say is not there."""
+    packages = {name: fact.value for name, fact in reported.packages.items()}
+    if torch := reported.value("torch"):
+        packages["torch"] = torch
+    if numpy := reported.value("numpy"):
+        packages["numpy"] = numpy
+    described = _described(reported, machine, knowledge)
+    variant = _variant(reported, packages.get("torch"), described, knowledge)
+    build = reported.value("conda_build")
+    return Findings(
+        environment=_ENVIRONMENT,
+        machine=described,
+        python=Interpreter("python", version=machine.python),
+        torch=TorchFiles("", packages["torch"], str(variant)) if variant and "torch" in packages else None,
+        dists=tuple(Dist(name, version, "") for name, version in packages.items()),
+        conda=(CondaPackage("pytorch", packages["torch"], build),) if build and "torch" in packages else (),
+    )
+
+
+def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Machine:
+    """Return the machine; who asks why there is no GPU has one, whose name the text need not have."""
+    options = {"platform": machine.platform, "glibc": None, "knowledge": knowledge}
+    try:
+        described = describe_machine(None, driver=machine.driver, gpus=machine.gpus, **options)
+    except GpuenvError:  # a driver without a GPU, or one that was mistyped
+        described = describe_machine(None, driver=None, gpus=machine.gpus, **options)
+    if not described.gpus and is_without_gpu(reported):
+        described = replace(described, gpus=(Gpu(0, None, None),))
+    nvcc = reported.value("toolkit")
+    return replace(described, toolkit=Toolkit(parse_cuda_version(nvcc), "nvcc") if nvcc else None)
+
+
+def _variant(
+    reported: Reported, torch: str | None, machine: Machine, knowledge: Knowledge
+) -> Variant | None:
+    """Return the variant of the torch: it says so, or the text tells its CUDA, or it is PyPI's build."""
+    try:
+        version = Version(torch or "")
+    except InvalidVersion:
+        return None
+    if version.local:
+        return None  # the version itself says it
+    cuda = reported.value("torch_cuda")
+    if cuda is not None:
+        return Variant("cpu" if cuda == "None" else f"cu{cuda.replace('.', '')}")
+    platform = PLATFORMS_BY_SYSTEM.get((machine.system.os, machine.system.arch))
+    if platform is None or reported.value("conda_build"):
+        return None
+    return knowledge.pypi_variant(version, platform)
+
+
+def told_by_checks(
+    matches: tuple[SignatureMatch, ...],
+    judged: tuple[JudgedCheck, ...],
+    known: Mapping[str, SignatureMatch],
+    reported: Reported,
+    text: str,
+) -> tuple[SignatureMatch, ...]:
+    """Return the matches with what the checks found: what a match leaves open they say.
+
+    A check counts where a match names it among its own, else where the text shows torch without a GPU. `known`
+    has the signatures of the checks, as matches without lines.
+    """
+    without_gpu = is_without_gpu(reported)
+    for item in judged:
+        open_to = [match for match in matches if item.verdict.id in match.checks]
+        if not open_to and not (without_gpu and not _is_sure(matches)):
+            continue
+        base = next((match for match in open_to if match.id == item.signature), known.get(item.signature))
+        if base is None:
+            continue
+        lines = base.lines or tuple(_lines(reported, text))
+        told = replace(
+            base,
+            cause=item.verdict.cause or base.cause,
+            fix=item.verdict.fix or base.fix,
+            detail=None,
+            confidence="high",
+            lines=lines,
+            broader=False,
+        )
+        return (told, *(match for match in matches if match not in open_to))
+    return matches
+
+
+def _is_sure(matches: tuple[SignatureMatch, ...]) -> bool:
+    return bool(matches) and matches[0].confidence == "high"
+
+
+def _lines(reported: Reported, text: str) -> Iterator[Line]:
+    """Yield the lines of the facts that a check reads, as they stand."""
+    facts = [reported.facts[name] for name in _SHOWN if name in reported.facts]
+    facts += [reported.packages[name] for name in ("torch",) if name in reported.packages]
+    rows = text.splitlines()
+    for number in sorted({fact.line for fact in (*facts, *reported.gpus[:1])}):
+        if number <= len(rows):
+            yield Line(number, rows[number - 1][:_WIDEST])

@@ -1,0 +1,126 @@
+"""The machine that a text is from, as far as it says: its GPUs, driver, platform and Python, in gpuenv's values."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+from msgspec import Struct
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.machine import Machine
+from gpuenv.model.variant import CudaVersion
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
+from gpuenv.signatures.reported import Reported
+
+_DIGITS = re.compile(r"(\d{1,2}?)[., ]*(\d)[af]?")
+_WINDOWS = re.compile(r"windows|^win", re.IGNORECASE)
+_MAC = re.compile(r"macos|darwin", re.IGNORECASE)
+_ARM = re.compile(r"aarch64|arm64")
+
+
+class ReportedMachine(Struct, frozen=True):
+    """What a text says of its machine, as options of a plan have it; None and empty where it says nothing.
+
+    `gpus` are names or compute capabilities, `python` is MAJOR.MINOR. `is_mac` is a machine without CUDA.
+    """
+
+    gpus: tuple[str, ...] = ()
+    driver: str | None = None
+    platform: Platform | None = None
+    python: str | None = None
+    is_mac: bool = False
+
+    def is_like(self, here: Machine) -> bool:
+        """Whether nothing that is said contradicts this machine."""
+        system = here.system
+        own_platform = PLATFORMS_BY_SYSTEM.get((system.os, system.arch))
+        if self.is_mac or (self.platform not in (None, own_platform) and not system.wsl):
+            return False
+        if self.driver and (here.driver is None or str(here.driver.version) != self.driver):
+            return False
+        own = {(gpu.name or "").lower() for gpu in here.gpus}
+        capabilities = {str(gpu.compute_capability) for gpu in here.gpus}
+        return all(
+            gpu in capabilities or any(gpu.lower() in name for name in own if name) for gpu in self.gpus
+        )
+
+
+def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
+    """Return the machine of a text; GPUs that the tables do not know stand by their compute capability."""
+    gpus = _gpus(reported, knowledge)
+    texts = [reported.value(name) or "" for name in ("platform", "windows_path")]
+    windows = bool(texts[1] or _WINDOWS.search(texts[0])) and "wsl" not in texts[0].lower()
+    platform: Platform | None = None
+    if windows:
+        platform = "win-64"
+    elif "linux" in texts[0].lower() and _ARM.search(texts[0]):
+        platform = "linux-aarch64"
+    return ReportedMachine(
+        gpus=gpus,
+        driver=_driver(reported, knowledge, windows=windows) if gpus else reported.value("driver"),
+        platform=platform,
+        python=python_of(reported),
+        is_mac=bool(_MAC.search(texts[0])),
+    )
+
+
+def _gpus(reported: Reported, knowledge: Knowledge) -> tuple[str, ...]:
+    known = tuple(
+        name for gpu in reported.gpus if (name := _known_gpu(gpu.value, knowledge))
+    )
+    if known and len(known) == len(reported.gpus):
+        return tuple(dict.fromkeys(known))
+    capability = capability_of(reported)
+    if capability:
+        return (capability,)
+    named = reported.value("gpu_named")
+    name = _known_gpu(named, knowledge) if named else None
+    return tuple(dict.fromkeys(known)) or ((name,) if name else ())
+
+
+def _known_gpu(text: str, knowledge: Knowledge) -> str | None:
+    for name in (text, re.sub(r"^NVIDIA ", "", text)):
+        fact = knowledge.gpu_names.find(name)
+        if fact is not None and not fact.ambiguous:
+            return text
+    return None
+
+
+def capability_of(reported: Reported) -> str | None:
+    """Return the compute capability that a text names, as `8.6`."""
+    match = _DIGITS.fullmatch(re.sub(r"^\D+", "", reported.value("capability") or ""))
+    if match is None:
+        return None
+    with suppress(ValueError):
+        return str(parse_compute_capability(f"{match[1]}.{match[2]}"))
+    return None
+
+
+def _driver(reported: Reported, knowledge: Knowledge, *, windows: bool) -> str | None:
+    """Return the driver, or where only the CUDA that it supports is said, the least one that does."""
+    driver = reported.value("driver")
+    if driver:
+        return driver
+    number = int(reported.value("driver_cuda_number") or 0)
+    text = f"{number // 1000}.{number % 1000 // 10}" if number else reported.value("driver_cuda")
+    with suppress(ValueError, AttributeError):
+        major, minor = (text or "").split(".")[:2]
+        floor = knowledge.release_floor(CudaVersion(int(major), int(minor)), "windows" if windows else "linux")
+        return str(floor.version) if floor else None
+    return None
+
+
+def python_of(reported: Reported) -> str | None:
+    """Return the Python as MAJOR.MINOR: of `3.10.12`, and of the `311` in a path of Windows."""
+    text = reported.value("python") or ""
+    if re.fullmatch(r"3\d{1,2}", text):
+        text = f"3.{text[1:]}"
+    try:
+        release = Version(text).release
+    except InvalidVersion:
+        return None
+    return f"{release[0]}.{release[1]}" if len(release) > 1 else None

@@ -1,0 +1,109 @@
+"""What a text reports of the machine and the environment that it comes from: pure, and bounded in time.
+
+Sessions in an interpreter, `nvidia-smi`, lists of packages, paths of a traceback: how each writes a fact is a row of
+matrices/reports.json.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from packaging.utils import canonicalize_name
+
+from gpuenv.i18n.messages import tr
+
+_START, _END = 128 << 10, 256 << 10  # letters that are looked at: versions are printed first, errors last
+_MOST_GPUS = 64
+_PACKAGE, _VERSION, _INSTALLED = "name", "version", "installed"
+_GPU, _INDEX = "gpu", "index"
+
+
+class Report(Struct, frozen=True):
+    """How one program writes facts: the named groups of its pattern are their names.
+
+    `name` and `version` are a package that is installed, `installed` is a list of `name-version`, `gpu` is the
+    name of a GPU, `index` its number.
+    """
+
+    program: str
+    pattern: re.Pattern[str]
+
+
+class ReportedFact(Struct, frozen=True):
+    """A fact as it was written, and the line that it stands on, counted from 1."""
+
+    value: str
+    line: int
+
+
+class Reported(Struct, frozen=True):
+    """What a text reports: of each fact and package what it says last, and the GPUs in their order."""
+
+    facts: Mapping[str, ReportedFact]
+    packages: Mapping[str, ReportedFact]
+    gpus: tuple[ReportedFact, ...]
+
+    def value(self, name: str) -> str | None:
+        """Return what is reported of a fact, None where it is not."""
+        fact = self.facts.get(name)
+        return fact.value if fact else None
+
+
+def parse_report(row: Mapping[str, Any]) -> Report:
+    r"""Parse one row of matrices/reports.json; raise ValueError.
+
+    {"program": "nvidia-smi", "pattern": "Driver Version: (?P<driver>\\d{3}\\.[\\d.]+)", "sample": "...",
+     "facts": {"driver": "535.129.03"}, "source": "..."}
+    """
+    try:
+        return Report(str(row["program"]), re.compile(row["pattern"], re.MULTILINE))
+    except (KeyError, TypeError, re.error) as error:
+        raise ValueError(tr("is not a valid row of reports: {error}", error=error)) from None
+
+
+def read_reported(text: str, reports: Iterable[Report]) -> Reported:
+    """Return what a text reports; of a long one its beginning and its end are read."""
+    facts: dict[str, tuple[int, str]] = {}
+    packages: dict[str, tuple[int, str]] = {}
+    gpus: dict[int, tuple[int, str]] = {}
+    if len(text) <= _START + _END:
+        spans = ((0, len(text)),)
+    else:
+        spans = ((0, _START), (len(text) - _END, len(text)))
+    for report in reports:
+        for start, end in spans:
+            for match in report.pattern.finditer(text, start, end):
+                found = {name: value.strip() for name, value in match.groupdict().items() if value}
+                at = match.start()
+                _keep_packages(found, at, packages)
+                index = found.pop(_INDEX, None)
+                if _GPU in found and len(gpus) < _MOST_GPUS:
+                    gpus[int(index or 0)] = at, found.pop(_GPU)
+                for name, value in found.items():
+                    if name not in facts or facts[name][0] <= at:
+                        facts[name] = at, value
+    return Reported(
+        {name: _placed(item, text) for name, item in facts.items()},
+        {name: _placed(item, text) for name, item in packages.items()},
+        tuple(_placed(gpus[index], text) for index in sorted(gpus)),
+    )
+
+
+def _keep_packages(found: dict[str, str], at: int, packages: dict[str, tuple[int, str]]) -> None:
+    """Take the packages out of what a match found."""
+    pairs = [(name, found.pop(_VERSION, "")) for name in (found.pop(_PACKAGE, None),) if name]
+    for item in found.pop(_INSTALLED, "").split():
+        name, _, version = item.rpartition("-")
+        pairs.append((name, version))
+    for name, version in pairs:
+        canonical = canonicalize_name(name)
+        if name and version and (canonical not in packages or packages[canonical][0] <= at):
+            packages[canonical] = at, version
+
+
+def _placed(item: tuple[int, str], text: str) -> ReportedFact:
+    at, value = item
+    return ReportedFact(value, text.count("\n", 0, at) + 1)
