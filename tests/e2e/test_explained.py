@@ -144,3 +144,54 @@ def test_the_machine_is_asked_once_for_all_that_a_text_tells(program: Program) -
     told = matches(program, f"{NO_KERNELS}\nModuleNotFoundError: No module named 'torchaudio'")
     assert len({match["command"] for match in told} - {None}) > 1
     assert calls.read_text(encoding="utf-8").splitlines() == ["called"]
+
+
+SESSION = """\
+$ python
+Python 3.10.12 (main, Nov 20 2023, 15:14:05) [GCC 11.4.0] on linux
+>>> torch.__version__
+'{torch}'
+>>> torch.cuda.is_available()
+False
+$ nvidia-smi
+| NVIDIA-SMI {driver}    Driver Version: {driver}   CUDA Version: 12.2     |
+|   0  {gpu}        Off | 00000000:01:00.0 Off |                  N/A |
+"""
+RTX_3090 = "NVIDIA GeForce RTX 3090"
+
+
+@pytest.mark.parametrize(
+    ("torch", "driver", "gpu", "wanted"),
+    [
+        ("2.3.0+cpu", "535.129.03", RTX_3090, "2.3.0+cu121"),
+        pytest.param("2.10.0+cu130", "535.129.03", RTX_3090, "2.10.0+cu126", marks=pytest.mark.slow),
+        pytest.param("2.5.1+cu124", "470.182.03", "Tesla V100", "2.5.1+cu118", marks=pytest.mark.slow),
+        pytest.param("2.5.1+cpu", "570.133.07", "GeForce RTX 5090", "2.7.0+cu128", marks=pytest.mark.slow),
+    ],
+)
+def test_the_command_for_the_machine_of_a_pasted_session_changes_least_and_holds(
+    program: Program, torch: str, driver: str, gpu: str, wanted: str
+) -> None:
+    first = matches(program, "-", stdin=SESSION.format(torch=torch, driver=driver, gpu=gpu))[0]
+    command = shlex.split(str(first["command"]))
+    assert command[:3] == ["gpuenv", "plan", f"torch=={wanted}"]
+    assert command[command.index("--python") + 1] == "3.10"
+    assert command[command.index("--driver") + 1] == driver
+    assert program.run(*command[1:], "--offline", "--json").torch == wanted
+
+
+def test_the_sessions_own_lines_tell_why_torch_has_no_gpu(program: Program) -> None:
+    text = SESSION.format(torch="2.3.0+cpu", driver="535.129.03", gpu="NVIDIA GeForce RTX 3090")
+    first = matches(program, "-", stdin=text)[0]
+    assert (first["id"], first["confidence"]) == ("torch-not-compiled-with-cuda", "high")
+    assert "2.3.0+cpu" in str(first["cause"])
+    assert first["lines"] == [{"number": 4, "text": "'2.3.0+cpu'"}]
+
+
+@pytest.mark.slow
+def test_a_machine_that_the_text_does_not_name_gets_no_command_of_another(program: Program) -> None:
+    fake_nvidia_smi(program.bin, "580.95.05", FakeGpu("NVIDIA H100", "9.0"))
+    text = CPU_ONLY + "\nNvidia driver version: 470.182.03\n"
+    done = program.run("explain", "--json", "-", stdin=text)
+    assert done.data["matches"][0]["command"] is None
+    assert [warning["code"] for warning in done.envelope["warnings"]] == ["another-machine"]

@@ -14,9 +14,11 @@ from gpuenv.i18n.messages import current_language, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
-from gpuenv.signatures.match import Examined, SignatureMatch, examine
+from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
+from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
+_JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
 class Explained(Struct, frozen=True):
@@ -34,7 +36,8 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     signatures can't be read.
     """
     examined = _examine(text)
-    matches = examined.matches
+    reported = read_reported(text, load_reports())
+    matches = _judged(examined.matches, reported, text, environ)
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -42,7 +45,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
             "some lines were skipped because the search took too long: give only the lines around the error"
         )
         warnings[PlanWarning("not-all-examined", message)] = None
-    for match, made in _repairs(matches[:_REPAIRED], environ):
+    for match, made in _repairs(matches[:_REPAIRED], reported, environ):
         if isinstance(made, str):
             commands[match.id] = made
         else:
@@ -56,7 +59,11 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 
 
 def _examine(text: str) -> Examined:
-    return examine(text, load_signatures("zh" if current_language() == "zh" else "en"), time.process_time)
+    return examine(text, _signatures(), time.process_time)
+
+
+def _signatures() -> Signatures:
+    return load_signatures("zh" if current_language() == "zh" else "en")
 
 
 @cache
@@ -83,18 +90,48 @@ def _unreadable() -> UsageError:
     return UsageError(message, code="matrix-unreadable")
 
 
+@cache
+def load_reports() -> tuple[FactPattern, ...]:
+    """Read how programs write what they report; raise UsageError where that can't be read."""
+    try:
+        return tuple(map(parse_report, matrices.load("reports")))
+    except ValueError as error:
+        message = tr("the matrix `{table}` cannot be read", table="reports")
+        raise UsageError(message, code="matrix-unreadable") from error
+
+
+def _judged(
+    matches: tuple[SignatureMatch, ...], reported: Reported, text: str, environ: Mapping[str, str]
+) -> tuple[SignatureMatch, ...]:
+    """Return the matches as far as doctor's checks can judge what the text reports."""
+    has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
+    if not (is_without_gpu(reported) or (has_torch and any(match.checks for match in matches))):
+        return matches
+    from gpuenv.explanation.judge_reported import judge, told_by_checks  # noqa: PLC0415 - the checks are many
+    from gpuenv.explanation.reported_machine import machine_of  # noqa: PLC0415
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+    knowledge = load_knowledge(environ)
+    judged = judge(reported, machine_of(reported, knowledge), knowledge)
+    if not judged:
+        return matches
+    ids = {item.signature for item in judged}
+    known = {item.id: as_match(item) for item in _signatures().named(ids)}
+    return told_by_checks(matches, judged, known, reported, text)
+
+
 def _repairs(
-    matches: tuple[SignatureMatch, ...], environ: Mapping[str, str]
+    matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str]
 ) -> Iterator[tuple[SignatureMatch, str | PlanWarning]]:
     if not any(match.wants for match in matches):
         return
     from gpuenv.explanation.repair_plan import Repairs, requirements_of  # noqa: PLC0415 - planning is much
 
-    repairs = Repairs(environ)
+    repairs = Repairs(environ, reported)
     for match in matches:
         wanted = requirements_of(match)
         if wanted:
-            yield match, repairs.repair(wanted, dict(match.facts))
+            yield match, repairs.repair(wanted)
 
 
 def match_data(match: SignatureMatch, command: str | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,12 +20,9 @@ from gpuenv.model.machine import Gpu, Machine, Toolkit
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
 from gpuenv.signatures.match import Line, SignatureMatch
-from gpuenv.signatures.reported import Reported
+from gpuenv.signatures.reported import SYMPTOMS, Reported, is_without_gpu
 
 _ENVIRONMENT = "NAME"
-_NO = ("False", "No", "0")
-_SYMPTOMS = ("available", "device_count")
-_SHOWN = ("torch", "torch_cuda", "driver", "driver_cuda", "toolkit", "available", "device_count")
 _WIDEST = 200
 
 
@@ -34,11 +31,6 @@ class JudgedCheck(Struct, frozen=True):
 
     signature: str
     verdict: CheckVerdict
-
-
-def is_without_gpu(reported: Reported) -> bool:
-    """Whether the text shows torch saying that it has no GPU."""
-    return any(reported.value(name) in _NO for name in _SYMPTOMS)
 
 
 def judge(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> tuple[JudgedCheck, ...]:
@@ -75,20 +67,20 @@ def findings_of(reported: Reported, machine: ReportedMachine, knowledge: Knowled
 
 def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Machine:
     """Return the machine; who asks why there is no GPU has one, whose name the text need not have."""
-    options = {"platform": machine.platform, "glibc": None, "knowledge": knowledge}
+    describe = partial(
+        describe_machine, None, gpus=machine.gpus, platform=machine.platform, glibc=None, knowledge=knowledge
+    )
     try:
-        described = describe_machine(None, driver=machine.driver, gpus=machine.gpus, **options)
+        described = describe(driver=machine.driver)
     except GpuenvError:  # a driver without a GPU, or one that was mistyped
-        described = describe_machine(None, driver=None, gpus=machine.gpus, **options)
+        described = describe(driver=None)
     if not described.gpus and is_without_gpu(reported):
         described = replace(described, gpus=(Gpu(0, None, None),))
     nvcc = reported.value("toolkit")
     return replace(described, toolkit=Toolkit(parse_cuda_version(nvcc), "nvcc") if nvcc else None)
 
 
-def _variant(
-    reported: Reported, torch: str | None, machine: Machine, knowledge: Knowledge
-) -> Variant | None:
+def _variant(reported: Reported, torch: str | None, machine: Machine, knowledge: Knowledge) -> Variant | None:
     """Return the variant of the torch: it says so, or the text tells its CUDA, or it is PyPI's build."""
     try:
         version = Version(torch or "")
@@ -114,8 +106,8 @@ def told_by_checks(
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches with what the checks found: what a match leaves open they say.
 
-    A check counts where a match names it among its own, else where the text shows torch without a GPU. `known`
-    has the signatures of the checks, as matches without lines.
+    A check counts where a match names it among its own, else where the text shows torch without a GPU.
+    `known` has the signatures of the checks, as matches without lines.
     """
     without_gpu = is_without_gpu(reported)
     for item in judged:
@@ -144,10 +136,9 @@ def _is_sure(matches: tuple[SignatureMatch, ...]) -> bool:
 
 
 def _lines(reported: Reported, text: str) -> Iterator[Line]:
-    """Yield the lines of the facts that a check reads, as they stand."""
-    facts = [reported.facts[name] for name in _SHOWN if name in reported.facts]
-    facts += [reported.packages[name] for name in ("torch",) if name in reported.packages]
+    """Yield the line that tells the torch, else the one that says that there is no GPU, as it stands."""
+    facts = (*(reported.facts.get(name) for name in ("torch", "torch_cuda")), reported.packages.get("torch"))
+    shown = next(filter(None, (*facts, *map(reported.facts.get, SYMPTOMS))), None)
     rows = text.splitlines()
-    for number in sorted({fact.line for fact in (*facts, *reported.gpus[:1])}):
-        if number <= len(rows):
-            yield Line(number, rows[number - 1][:_WIDEST])
+    if shown and shown.line <= len(rows):
+        yield Line(shown.line, rows[shown.line - 1][:_WIDEST])

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import cached_property
 
 from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
 from gpuenv.environments.store import find_place
+from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
 from gpuenv.formats.shell import render_command
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import GpuenvError, Unsatisfiable
@@ -17,13 +22,19 @@ from gpuenv.model.machine import Machine
 from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.model.wheel import Platform
 from gpuenv.planning.detect import detect
+from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import Basis, WheelBasis, read_basis
 from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.candidate import release_of
 from gpuenv.resolution.request import STACK, parse_requirements
+from gpuenv.resolution.resolve import decide
 from gpuenv.resolution.target import platform_of
 from gpuenv.signatures.match import SignatureMatch
+from gpuenv.signatures.reported import Reported
 
 _OFFLINE = "--offline"
+_DESCRIBING = ("--gpu", "--driver", "--platform")
+_BUILT = re.compile(r"(?:sm|compute)_(\d{1,2})(\d)")
 _NAMES = 100  # tried for one that is free
 
 
@@ -49,38 +60,68 @@ def _filled(template: str, facts: Mapping[str, str]) -> str | None:
 class Repairs:
     """Makes the commands that repair what one text tells of; what is the same for several is done once."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], reported: Reported) -> None:
         self._environ = environ
+        self._reported = reported
         self._here: Machine | None = None
-        self._made: dict[tuple[tuple[str, ...], str | None], str | PlanWarning] = {}
+        self._made: dict[tuple[str, ...], str | PlanWarning] = {}
 
-    def repair(self, wanted: tuple[str, ...], facts: Mapping[str, str]) -> str | PlanWarning:
-        """Return the command that makes an environment on this machine, or why there is none.
+    @cached_property
+    def _of_text(self) -> ReportedMachine:
+        return machine_of(self._reported, load_knowledge(self._environ))
 
-        On a machine without an NVIDIA GPU the text may come from another one: where it names that one's
-        compute capability, the command plans for it.
+    def repair(self, wanted: tuple[str, ...]) -> str | PlanWarning:
+        """Return the command that makes an environment, or why there is none.
+
+        It is for the machine that the text is from: for this one where nothing in the text says that it is
+        another one, else as a plan for what the text names of it.
         """
-        key = wanted, facts.get("capability")
-        if key not in self._made:
-            self._made[key] = self._repair(*key)
-        return self._made[key]
+        if wanted not in self._made:
+            self._made[wanted] = self._repair(wanted)
+        return self._made[wanted]
 
-    def _repair(self, wanted: tuple[str, ...], capability: str | None) -> str | PlanWarning:
+    def _repair(self, wanted: tuple[str, ...]) -> str | PlanWarning:
         try:
-            options = PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME"))
-            basis, plan = self._plan(options)
-            if not plan.machines[0].without_gpu:
-                return self._creating(wanted, basis, plan)
-            return self._for_another(wanted, capability)
+            machine, here = self._of_text, self._detected()
+            if machine.is_mac:
+                return PlanWarning("no-plan", tr("no plan fixes it: CUDA builds do not run on macOS"))
+            if not here.without_gpu and machine.is_like(here):
+                return self._repaired(PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME")))
+            if not machine.gpus:
+                return _no_gpu_here() if here.without_gpu else _of_another_machine()
+            described = {"gpus": machine.gpus, "driver": machine.driver, "platform": machine.platform}
+            return self._repaired(replace(PlanOptions(requirements=wanted), **described))
         except Unsatisfiable as refusal:
             return _from_refusal(refusal, self._environ)
         except GpuenvError as error:
             return PlanWarning("no-plan", tr("no plan was made: {error}", error=error.message))
 
-    def _plan(self, options: PlanOptions) -> tuple[Basis, Plan]:
-        """Decide from what is known offline; where that does not do, ask the indexes."""
+    def _repaired(self, options: PlanOptions) -> str:
+        """Return the command for a machine: with the Python of the text, where there is a plan for that."""
+        if self._of_text.python:
+            with suppress(Unsatisfiable):
+                return self._nearest(replace(options, python=self._of_text.python))
+        return self._nearest(options)
+
+    def _nearest(self, options: PlanOptions) -> str:
+        """Return the command of the plan whose torch is nearest to that of the text."""
+        basis, plan = self._plan(options)
+        torch = nearest_torch(basis, self._reported)
+        if torch is not None and _torch_of(plan) != torch:
+            nearer = replace(options, requirements=_with_torch(options.requirements, torch))
+            with suppress(GpuenvError):
+                basis, plan = self._plan(nearer)
+                options = nearer
+        return self._command(options, basis, plan)
+
+    def _detected(self) -> Machine:
         if self._here is None:
             self._here = detect(self._environ)
+        return self._here
+
+    def _plan(self, options: PlanOptions) -> tuple[Basis, Plan]:
+        """Decide from what is known offline; where that does not do, ask the indexes."""
+        options = replace(options, here=self._detected())
         try:
             return self._decided(replace(options, offline=True))
         except Unsatisfiable:
@@ -89,33 +130,73 @@ class Repairs:
             return self._decided(options)
 
     def _decided(self, options: PlanOptions) -> tuple[Basis, Plan]:
-        basis = read_basis(options, self._environ, here=self._here)
+        basis = read_basis(options, self._environ)
         return basis, basis.plan(self._environ, target=".venv")
 
-    def _creating(self, wanted: tuple[str, ...], basis: Basis, plan: Plan) -> str:
-        exact = _exact(wanted, plan)
-        argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", self._environ))
-        typed = exact if self._holds(exact, basis, plan) else wanted
-        return render_command((*argv, *typed), _platform(plan))
+    def _command(self, options: PlanOptions, basis: Basis, plan: Plan) -> str:
+        exact = _exact(options.requirements, plan)
+        typed = exact if self._holds(exact, options, basis, plan) else options.requirements
+        typed += ("--python", options.python) if options.python else ()
+        if not options.gpus:
+            argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", self._environ))
+            return render_command((*argv, *typed), _platform(plan))
+        described = ((name, value) for name, value in options.as_typed if name in _DESCRIBING)
+        words = (word for pair in described for word in pair)
+        return render_command(("gpuenv", "plan", *typed, *words), _platform(plan))
 
-    def _holds(self, exact: tuple[str, ...], basis: Basis, plan: Plan) -> bool:
+    def _holds(self, exact: tuple[str, ...], options: PlanOptions, basis: Basis, plan: Plan) -> bool:
         """Whether the exact requirements give the plan that they were taken from."""
         if isinstance(basis, WheelBasis) and all(
             _is_of_stack(text) for text in exact
         ):  # the pages that were read answer it
             return basis.gives(plan, parse_requirements(exact))
         try:
-            _, again = self._plan(PlanOptions(requirements=exact))
+            _, again = self._plan(replace(options, requirements=exact))
         except GpuenvError:
             return False
         return (again.variant, again.pins) == (plan.variant, plan.pins)
 
-    def _for_another(self, wanted: tuple[str, ...], capability: str | None) -> str | PlanWarning:
-        if not capability:
-            return _no_gpu_here()
-        _, plan = self._plan(PlanOptions(requirements=wanted, gpus=(capability,)))
-        argv = ("gpuenv", "plan", *_exact(wanted, plan), "--gpu", capability)
-        return render_command(argv, _platform(plan))
+
+def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
+    """Return the torch that changes least: the lowest release from that of the text on, else the highest.
+
+    Where the text names no torch, the lowest that runs on a GPU that is newer than what torch was built for;
+    None for whichever is preferred.
+    """
+    if not isinstance(basis, WheelBasis):
+        return None
+    releases = sorted({choice.candidate.torch for choice in decide(basis.question).choices})
+    own = _reported_torch(reported)
+    if own is None:
+        return releases[0] if releases and _newer_than_built(basis, reported) else None
+    return next((release for release in releases if release >= own), releases[-1] if releases else None)
+
+
+def _reported_torch(reported: Reported) -> Version | None:
+    package = reported.packages.get("torch")
+    text = reported.value("torch") or (package.value if package else "")
+    try:
+        return release_of(Version(text))
+    except InvalidVersion:
+        return None
+
+
+def _newer_than_built(basis: WheelBasis, reported: Reported) -> bool:
+    """Whether a GPU is newer than all that the torch of the text was built for."""
+    built = [
+        Version(f"{major}.{minor}") for major, minor in _BUILT.findall(reported.value("architectures") or "")
+    ]
+    gpus = basis.question.target.gpus
+    return bool(built) and any(Version(str(gpu.capability)) > max(built) for gpu in gpus)
+
+
+def _torch_of(plan: Plan) -> Version | None:
+    return next((release_of(Version(item.version)) for item in plan.packages if item.name == "torch"), None)
+
+
+def _with_torch(requirements: tuple[str, ...], torch: Version) -> tuple[str, ...]:
+    others = (text for text in requirements if canonicalize_name(Requirement(text).name) != "torch")
+    return (f"torch=={torch}", *others)
 
 
 def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
@@ -130,6 +211,11 @@ def _no_gpu_here() -> PlanWarning:
         "this machine has no NVIDIA GPU: run gpuenv explain where the error occurred to get a plan too"
     )
     return PlanWarning("no-gpu-here", message)
+
+
+def _of_another_machine() -> PlanWarning:
+    message = tr("the text is from another machine, whose GPU it does not name: run gpuenv explain there")
+    return PlanWarning("another-machine", message)
 
 
 def _is_of_stack(requirement: str) -> bool:

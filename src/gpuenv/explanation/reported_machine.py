@@ -1,4 +1,4 @@
-"""The machine that a text is from, as far as it says: its GPUs, driver, platform and Python, in gpuenv's values."""
+"""The machine that a text is from, as far as it says: its GPUs, driver, platform and Python."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReportedMachine(Struct, frozen=True):
 
 
 def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
-    """Return the machine of a text; GPUs that the tables do not know stand by their compute capability."""
+    """Return the machine of a text; a GPU stands by its compute capability where that is said."""
     gpus = _gpus(reported, knowledge)
     texts = [reported.value(name) or "" for name in ("platform", "windows_path")]
     windows = bool(texts[1] or _WINDOWS.search(texts[0])) and "wsl" not in texts[0].lower()
@@ -69,17 +69,14 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
 
 
 def _gpus(reported: Reported, knowledge: Knowledge) -> tuple[str, ...]:
-    known = tuple(
-        name for gpu in reported.gpus if (name := _known_gpu(gpu.value, knowledge))
-    )
-    if known and len(known) == len(reported.gpus):
-        return tuple(dict.fromkeys(known))
+    names = (name for gpu in reported.gpus if (name := _known_gpu(gpu.value, knowledge)))
+    known = tuple(dict.fromkeys(names))
     capability = capability_of(reported)
-    if capability:
+    if capability and len(known) <= 1:
         return (capability,)
     named = reported.value("gpu_named")
     name = _known_gpu(named, knowledge) if named else None
-    return tuple(dict.fromkeys(known)) or ((name,) if name else ())
+    return known or ((name,) if name else ())
 
 
 def _known_gpu(text: str, knowledge: Knowledge) -> str | None:
@@ -109,7 +106,9 @@ def _driver(reported: Reported, knowledge: Knowledge, *, windows: bool) -> str |
     text = f"{number // 1000}.{number % 1000 // 10}" if number else reported.value("driver_cuda")
     with suppress(ValueError, AttributeError):
         major, minor = (text or "").split(".")[:2]
-        floor = knowledge.release_floor(CudaVersion(int(major), int(minor)), "windows" if windows else "linux")
+        floor = knowledge.release_floor(
+            CudaVersion(int(major), int(minor)), "windows" if windows else "linux"
+        )
         return str(floor.version) if floor else None
     return None
 

@@ -256,6 +256,11 @@ def _only_warns(finding: _Finding) -> bool:
     return finding.signature.kind == "deprecation" and warns
 
 
+def as_match(signature: Signature) -> SignatureMatch:
+    """Return what a signature tells of a text that does not have its words."""
+    return _match(_Finding(signature, (_Hit(0, (), ()),)))
+
+
 def _match(finding: _Finding) -> SignatureMatch:
     signature, last = finding.signature, finding.hits[-1]
     lines = {line.number: line for hit in finding.hits[-_LINES:] for line in hit.lines}

@@ -1,7 +1,7 @@
 """What a text reports of the machine and the environment that it comes from: pure, and bounded in time.
 
-Sessions in an interpreter, `nvidia-smi`, lists of packages, paths of a traceback: how each writes a fact is a row of
-matrices/reports.json.
+Sessions in an interpreter, `nvidia-smi`, lists of packages, paths of a traceback: how each writes a fact is
+a row of matrices/reports.json.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ _START, _END = 128 << 10, 256 << 10  # letters that are looked at: versions are 
 _MOST_GPUS = 64
 _PACKAGE, _VERSION, _INSTALLED = "name", "version", "installed"
 _GPU, _INDEX = "gpu", "index"
+_NO = ("False", "No", "0")
+
+SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
 
 
-class Report(Struct, frozen=True):
+class FactPattern(Struct, frozen=True):
     """How one program writes facts: the named groups of its pattern are their names.
 
-    `name` and `version` are a package that is installed, `installed` is a list of `name-version`, `gpu` is the
-    name of a GPU, `index` its number.
+    `name` and `version` are a package that is installed, `installed` is a list of `name-version`, `gpu` is
+    the name of a GPU, `index` its number.
     """
 
     program: str
@@ -52,44 +55,46 @@ class Reported(Struct, frozen=True):
         return fact.value if fact else None
 
 
-def parse_report(row: Mapping[str, Any]) -> Report:
+def parse_report(row: Mapping[str, Any]) -> FactPattern:
     r"""Parse one row of matrices/reports.json; raise ValueError.
 
     {"program": "nvidia-smi", "pattern": "Driver Version: (?P<driver>\\d{3}\\.[\\d.]+)", "sample": "...",
      "facts": {"driver": "535.129.03"}, "source": "..."}
     """
     try:
-        return Report(str(row["program"]), re.compile(row["pattern"], re.MULTILINE))
+        return FactPattern(str(row["program"]), re.compile(row["pattern"], re.MULTILINE))
     except (KeyError, TypeError, re.error) as error:
         raise ValueError(tr("is not a valid row of reports: {error}", error=error)) from None
 
 
-def read_reported(text: str, reports: Iterable[Report]) -> Reported:
+def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     """Return what a text reports; of a long one its beginning and its end are read."""
     facts: dict[str, tuple[int, str]] = {}
     packages: dict[str, tuple[int, str]] = {}
     gpus: dict[int, tuple[int, str]] = {}
-    if len(text) <= _START + _END:
-        spans = ((0, len(text)),)
-    else:
-        spans = ((0, _START), (len(text) - _END, len(text)))
+    whole = len(text) <= _START + _END
+    spans = [(0, len(text))] if whole else [(0, _START), (len(text) - _END, len(text))]
     for report in reports:
         for start, end in spans:
             for match in report.pattern.finditer(text, start, end):
                 found = {name: value.strip() for name, value in match.groupdict().items() if value}
-                at = match.start()
-                _keep_packages(found, at, packages)
+                _keep_packages(found, match.start(), packages)
                 index = found.pop(_INDEX, None)
                 if _GPU in found and len(gpus) < _MOST_GPUS:
-                    gpus[int(index or 0)] = at, found.pop(_GPU)
+                    gpus[int(index or 0)] = match.start(_GPU), found.pop(_GPU)
                 for name, value in found.items():
-                    if name not in facts or facts[name][0] <= at:
-                        facts[name] = at, value
+                    if name not in facts or facts[name][0] <= match.start(name):
+                        facts[name] = match.start(name), value
     return Reported(
         {name: _placed(item, text) for name, item in facts.items()},
         {name: _placed(item, text) for name, item in packages.items()},
         tuple(_placed(gpus[index], text) for index in sorted(gpus)),
     )
+
+
+def is_without_gpu(reported: Reported) -> bool:
+    """Whether the text shows torch saying that it has no GPU."""
+    return any(reported.value(name) in _NO for name in SYMPTOMS)
 
 
 def _keep_packages(found: dict[str, str], at: int, packages: dict[str, tuple[int, str]]) -> None:

@@ -1,0 +1,110 @@
+"""What a text reports of its machine and environment, and what doctor's checks make of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpuenv import matrices
+from gpuenv.explanation.explain import load_reports
+from gpuenv.explanation.judge_reported import judge
+from gpuenv.explanation.reported_machine import machine_of
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.signatures.reported import Reported, is_without_gpu, parse_report, read_reported
+
+ROWS = matrices.load("reports")
+SMI = """\
+| NVIDIA-SMI 535.129.03             Driver Version: 535.129.03   CUDA Version: 12.2     |
+|   0  NVIDIA GeForce RTX 3090        Off | 00000000:01:00.0 Off |                  N/A |
+|   1  Tesla V100-SXM2-16GB           On  | 00000000:02:00.0 Off |                    0 |
+"""
+SEES_NONE = ">>> torch.__version__\n'{torch}'\n>>> torch.cuda.is_available()\nFalse\n"
+
+
+def read(text: str) -> Reported:
+    return read_reported(text, load_reports())
+
+
+def judged(text: str) -> list[tuple[str, str]]:
+    reported, knowledge = read(text), load_knowledge()
+    found = judge(reported, machine_of(reported, knowledge), knowledge)
+    return [(item.verdict.id, item.signature) for item in found]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['program']}: {row['sample'][:30]}")
+def test_each_row_reads_its_sample(row: dict[str, Any]) -> None:
+    (match,) = parse_report(row).pattern.finditer(row["sample"])
+    assert {name: value for name, value in match.groupdict().items() if value} == row["facts"]
+
+
+def test_of_each_fact_the_last_counts_and_has_its_line() -> None:
+    reported = read("PyTorch version: 2.1.0\nlater\nPyTorch version: 2.3.0+cpu\n")
+    assert reported.value("torch") == "2.3.0+cpu"
+    assert reported.facts["torch"].line == 3
+
+
+def test_gpus_are_those_of_the_table_in_its_order() -> None:
+    reported = read(SMI + SMI)
+    assert [gpu.value for gpu in reported.gpus] == ["NVIDIA GeForce RTX 3090", "Tesla V100-SXM2-16GB"]
+    machine = machine_of(reported, load_knowledge())
+    assert machine.driver == "535.129.03"
+    assert machine.gpus == ("NVIDIA GeForce RTX 3090", "Tesla V100-SXM2-16GB")
+
+
+def test_of_a_long_text_its_beginning_and_its_end_are_read() -> None:
+    middle = "step 1 loss 0.5\n" * 100_000
+    reported = read(
+        "PyTorch version: 2.1.0\n" + middle + "Nvidia driver version: 535.129.03\n" + middle + SMI
+    )
+    assert reported.value("torch") == "2.1.0"
+    assert len(reported.gpus) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "python"),
+    [
+        ('File "/v/lib/python3.10/site-packages/torch/x.py"', "3.10"),
+        ('File "C:\\Python311\\Lib\\site-packages\\torch\\x.py"', "3.11"),
+        ("Using CPython 3.13.1 interpreter", "3.13"),
+        ("nothing of a Python", None),
+    ],
+)
+def test_the_python_is_read_as_it_is_written(text: str, python: str | None) -> None:
+    assert machine_of(read(text), load_knowledge()).python == python
+
+
+def test_the_least_driver_of_a_cuda_stands_for_the_driver_that_supports_it() -> None:
+    text = "Tesla V100-SXM2-16GB with CUDA capability sm_70 ... too old (found version 11040)."
+    machine = machine_of(read(text), load_knowledge())
+    assert (machine.gpus, machine.driver) == (("7.0",), "470.82.01")
+
+
+@pytest.mark.parametrize(
+    ("text", "check"),
+    [
+        (SEES_NONE.format(torch="2.3.0+cpu"), "D01"),
+        (SEES_NONE.format(torch="2.3.0+cpu") + SMI, "D01"),
+        (SEES_NONE.format(torch="2.10.0+cu130") + SMI, "D02"),
+        ("torch==2.5.1+cu124\nNVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible", "D16"),
+        ("torch 2.4.0+cu121\ntorchvision 0.20.1+cu124\n", "D40"),
+        ("torch==2.1.0+cu121\nnumpy==2.0.1\n", "D41"),
+    ],
+)
+def test_doctors_checks_find_in_a_text_what_they_find_on_a_machine(text: str, check: str) -> None:
+    assert judged(text)[0][0] == check
+
+
+@pytest.mark.parametrize(
+    "text", [SEES_NONE.format(torch="2.5.1+cu124"), "torch 2.5.1+cu121\ntorchvision 0.20.1+cu121\n", SMI, ""]
+)
+def test_where_the_facts_settle_nothing_no_check_tells_anything(text: str) -> None:
+    assert judged(text) == []
+
+
+def test_a_text_shows_torch_without_a_gpu_where_torch_says_so() -> None:
+    assert is_without_gpu(read(">>> torch.cuda.device_count()\n0\n"))
+    assert not is_without_gpu(
+        read(">>> torch.cuda.is_available()\nFalse\n>>> torch.cuda.is_available()\nTrue\n")
+    )
+    assert not is_without_gpu(read("print(torch.cuda.is_available())"))
