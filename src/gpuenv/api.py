@@ -53,6 +53,7 @@ class CreateKeywords(PlanKeywords, total=False):
     dry_run: bool
     verify: bool
     force: bool
+    replace_foreign: bool
 
 
 class VerifyKeywords(TypedDict, total=False):

@@ -75,7 +75,7 @@ def test_with_force_a_failure_brings_the_old_environment_back(
     (prefix / "conda-meta" / "history").write_text("old", encoding="utf-8")
     environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", prefix)
     fake = a_tool(tmp_path, answer="mm-lock-timeout").makes(())
-    with pytest.raises(InstallFailed), changing(environment, force=True) as change:
+    with pytest.raises(InstallFailed), changing(environment, force=True, foreign=True) as change:
         make(fake, replace(running, made=change.mark), solved(prefix))
     assert (prefix / "conda-meta" / "history").read_text(encoding="utf-8") == "old"
     assert [path.name for path in prefix.parent.iterdir()] == ["paper"]
@@ -90,7 +90,7 @@ def test_with_force_ctrl_c_brings_the_old_environment_back(
     records = planned(PLAN, "micromamba")
     fake = a_tool(tmp_path).makes(records).hangs()
     following = replace(running, progress=interrupting(fake))
-    with pytest.raises(KeyboardInterrupt), changing(environment, force=True) as change:
+    with pytest.raises(KeyboardInterrupt), changing(environment, force=True, foreign=True) as change:
         make(fake, replace(following, made=change.mark), solved(prefix, records))
     assert (prefix / "conda-meta" / "history").read_text(encoding="utf-8") == "old"
 

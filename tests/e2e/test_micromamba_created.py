@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shutil
 import signal
 import time
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 from conda_mirror import serve_mirror, with_mirror
 from conda_world import make_world
+from foreign_conda import conda_environment
 from index_server import IndexServer
 from micromamba import Micromamba, write_micromamba
 from running import Done, Program
@@ -120,6 +123,27 @@ def test_one_that_gpuenv_did_not_make_is_kept_too(user: Program, tool: Micromamb
     assert (taken.status, taken.error["code"]) == (2, "environment-exists")
     assert history.read_text() == "mine"
     assert tool.calls == ["info --json"]
+
+
+def test_it_is_replaced_after_a_yes_of_its_own_and_exported(user: Program, tool: Micromamba) -> None:
+    theirs = conda_environment(tool.environments / "trial", numpy="1.0 py311_0")
+    refused = create(user, *CPU, "--force")
+    assert (refused.status, refused.error["code"]) == (2, "foreign-environment")
+    words = ("create", "trial", *(word for word in ASKED if word not in ("--yes", "--json")), *CPU, "--force")
+    for answer, status in ((b"n\n", 130), (b"y\n", 0)):
+        ours, terminal = pty.openpty()
+        process = user.start(*words, stdin=terminal, start_new_session=True)
+        os.write(ours, answer + b"y\n")
+        _, err = process.communicate(timeout=120)
+        os.close(ours)
+        os.close(terminal)
+        assert process.returncode == status, err
+        assert "1 packages of conda" in err
+        assert "replace it?" in err
+        assert (theirs / "conda-meta" / "numpy-1.0-py311_0.json").exists() is (answer == b"n\n")
+    (export,) = (user.environments.parent / "exports").iterdir()
+    assert "numpy=1.0=py311_0" in export.read_text()
+    assert str(export) in err
 
 
 @pytest.mark.parametrize("failure", ["the tool fails", "verify fails"])

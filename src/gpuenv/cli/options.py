@@ -63,6 +63,13 @@ LabFile = Annotated[
     option("--from FILE", "A lab.toml with environments; the command line overrides it."),
 ]
 Force = Annotated[bool, option("--force", "Replace an existing environment; it is restored if this fails.")]
+ReplaceForeign = Annotated[
+    bool,
+    option(
+        "--replace-foreign",
+        "With --force: also replace a conda environment that gpuenv did not create; an export is kept.",
+    ),
+]
 Compile = Annotated[bool, option("--compile", "Also test torch.compile.")]
 Nccl = Annotated[bool, option("--nccl", "Also test NCCL between the GPUs.")]
 Yes = Annotated[bool, option("-y --yes", "Do not prompt.")]

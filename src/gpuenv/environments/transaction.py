@@ -10,25 +10,26 @@ from pathlib import Path
 
 from gpuenv.environments import journal as journals
 from gpuenv.environments import ledger, snapshot
+from gpuenv.environments.conda.foreign import is_foreign, what_is_in
 from gpuenv.environments.os_errors import DISK_FULL, convert_os_error, converting_os_errors
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import Fix, InstallFailed, UsageError
+from gpuenv.model.errors import Because, Fix, InstallFailed, UsageError
 from gpuenv.on_disk import journal as on_disk
 from gpuenv.on_disk.directories import is_full, remove_tree
+from gpuenv.on_disk.inside import find_inside
 from gpuenv.on_disk.journal import Transaction, new_journal
 from gpuenv.on_disk.places import RECORD, EnvironmentPaths, is_environment, is_free
 from gpuenv.process import interruption
 
 
 @contextmanager
-def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transaction]:
+def changing(environment: EnvironmentPaths, *, force: bool, foreign: bool = False) -> Iterator[Transaction]:
     """Begin a change; undo it unless it was committed. The environment must be locked and recovered.
 
     Signals are held: they end what waits, never a roll-back.
-    Raises UsageError `environment-exists` without `force`, or where something else lies there. OSError is
-    raised as InstallFailed.
+    Raises UsageError as `check_free` does. OSError is raised as InstallFailed.
     """
-    check_free(environment, force=force)
+    check_free(environment, force=force, foreign=foreign)
     write, settle = (
         partial(journals.write_journal, environment),
         partial(journals.undo_or_finish, environment),
@@ -41,8 +42,12 @@ def changing(environment: EnvironmentPaths, *, force: bool) -> Iterator[Transact
         yield change
 
 
-def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
-    """Raise UsageError unless the environment may be created; an empty directory is free."""
+def check_free(environment: EnvironmentPaths, *, force: bool, foreign: bool = False) -> None:
+    """Raise UsageError unless the environment may be created; an empty directory is free.
+
+    `force` replaces an environment, and nothing that is more than one; `foreign` also one of a conda tool
+    that gpuenv did not make.
+    """
     try:
         if is_free(environment.path):
             return
@@ -62,6 +67,29 @@ def check_free(environment: EnvironmentPaths, *, force: bool) -> None:
                 Fix(tr("replace it with --force (it is kept until the new one works)")),
                 Fix(tr("or choose another name")),
             ),
+        )
+    check_alone(environment)
+    if is_foreign(environment.path) and not foreign:
+        raise UsageError(
+            tr("the conda environment {path} was not created by gpuenv", path=environment.path),
+            code="foreign-environment",
+            because=tuple(Because(text, str(environment.path)) for text in what_is_in(environment.path)),
+            fixes=(
+                Fix(tr("choose another name")),
+                Fix(tr("or replace it with --force --replace-foreign (an export of it is kept)")),
+            ),
+        )
+
+
+def check_alone(environment: EnvironmentPaths) -> None:
+    """Raise UsageError where something would be lost with an environment: a tool, a project, another one."""
+    inside = find_inside(environment.path)
+    if inside is not None:
+        raise UsageError(
+            tr("`{path}` is more than one environment: it is left unchanged", path=environment.path),
+            code="not-one-environment",
+            because=(Because(tr("`{path}` would be lost with it", path=inside), str(environment.path)),),
+            fixes=(Fix(tr("choose another name")), Fix(tr("or move away what is still needed of it"))),
         )
 
 

@@ -33,6 +33,8 @@ NODE_TEXTS = (
     N_("`{path}` exists and is not an environment: it is left unchanged"),
     N_("the environment `{name}` was not created by gpuenv: choose another name, or use --force"),
     N_("the environment `{name}` was created from another plan: choose another name, or use --force"),
+    N_("`{path}` is a conda environment that gpuenv did not create: it is left unchanged"),
+    N_("`{path}` is more than one environment, `{inside}` would be lost: it is left unchanged"),
     N_("`{name}` was made on `{machine}` with `{python}`, which is not on this machine"),
     N_("another gpuenv is at work on `{name}`: run the command again when it has ended"),
     N_("`{file}` cannot be read: check what is next to `{path}`, then delete it"),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuenv.on_disk.directories import read_regular
+from gpuenv.on_disk.inside import find_inside
 from gpuenv.on_disk.installed import installed_versions, normalized
 from gpuenv.on_disk.places import RECORD, EnvironmentPaths, is_environment, is_free
 
@@ -96,13 +97,27 @@ def _state_of(wanted: CreateRequest, environment: EnvironmentPaths) -> str:
         message = f"`{environment.path}` exists and is not an environment: it is left unchanged"
         raise NodeError("not-an-environment", message)
     plan = recorded_plan(environment)
-    if plan is not None and plan.get("fingerprint") == wanted.fingerprint:
-        return "unchanged" if _is_whole(environment, plan) else "replaced"
-    if not wanted.force:
+    same = plan is not None and plan.get("fingerprint") == wanted.fingerprint
+    if plan is not None and same and _is_whole(environment, plan):
+        return "unchanged"
+    if not (same or wanted.force):
         origin = "was not created by gpuenv" if plan is None else "was created from another plan"
         message = f"the environment `{environment.name}` {origin}: choose another name, or use --force"
         raise NodeError("environment-exists", message)
+    _check_replaceable(environment, plan)
     return "replaced"
+
+
+def _check_replaceable(environment: EnvironmentPaths, plan: dict[str, Any] | None) -> None:
+    """Raise NodeError where more than an environment of gpuenv's would be lost."""
+    path = environment.path
+    if plan is None and (path / "conda-meta").is_dir():
+        message = f"`{path}` is a conda environment that gpuenv did not create: it is left unchanged"
+        raise NodeError("foreign-environment", message)
+    inside = find_inside(path)
+    if inside is not None:
+        message = f"`{path}` is more than one environment, `{inside}` would be lost: it is left unchanged"
+        raise NodeError("not-one-environment", message)
 
 
 def recorded_plan(environment: EnvironmentPaths) -> dict[str, Any] | None:

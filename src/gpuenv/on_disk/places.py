@@ -45,6 +45,11 @@ class EnvironmentStore:
         return self.root / "logs"
 
     @property
+    def exports(self) -> Path:
+        """What was in environments of others that were replaced."""
+        return self.root / "exports"
+
+    @property
     def elsewhere(self) -> Path:
         """Notes of the environments that were made at a path of the user's."""
         return self.root / "elsewhere"
@@ -86,6 +91,10 @@ class EnvironmentPaths:
     def log(self, moment: datetime) -> Path:
         """Return the file in which a change that begins at a moment of UTC is logged."""
         return self.store.logs / f"{self.path.name}-{moment:%Y%m%dT%H%M%SZ}{self.log_suffix}"
+
+    def export(self, moment: datetime) -> Path:
+        """Return the file that keeps what was in it, where it is replaced at a moment of UTC."""
+        return self.store.exports / f"{self.path.name}-{moment:%Y%m%dT%H%M%SZ}-{self.key[:6]}.yml"
 
 
 def is_environment(path: Path) -> bool:

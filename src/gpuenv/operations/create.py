@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from gpuenv.environments import transaction
 from gpuenv.environments.check_installed import check_installed
+from gpuenv.environments.conda.foreign import exporting
 from gpuenv.environments.file_lock import WAIT_S, locked
 from gpuenv.environments.listing import note_external
 from gpuenv.environments.os_errors import convert_os_error
@@ -53,12 +54,14 @@ class CreateResult(Struct, frozen=True):
     log: Path
     verified: Verified | None
     restored: bool = False
+    export: Path | None = None  # of what was replaced, where gpuenv had not made it
 
 
 class Options(Struct, frozen=True):
     """How to create: replace an environment, show the installer's output, report progress."""
 
     force: bool = False
+    foreign: bool = False  # with `force`: also one of a conda tool that gpuenv did not make
     show: bool = True
     tell: Callable[[str], None] = lambda _: None
     wait_s: float = WAIT_S
@@ -68,11 +71,13 @@ class Options(Struct, frozen=True):
     request: str | None = None  # the digest of the request, for the record
 
 
-def check_name(name: str, *, environ: Mapping[str, str], force: bool, manager: str = "") -> EnvironmentPaths:
+def check_name(
+    name: str, *, environ: Mapping[str, str], force: bool, manager: str = "", foreign: bool = False
+) -> EnvironmentPaths:
     """Return where the environment would go; raise UsageError early where `create` would refuse."""
     environment = _find_place(name, environ, manager)
     if not is_pending(environment):
-        transaction.check_free(environment, force=force)
+        transaction.check_free(environment, force=force, foreign=foreign)
     return environment
 
 
@@ -106,16 +111,20 @@ def create(
     with interruption.heeded(), locked(environment, wait_s=options.wait_s, tell=options.tell) as descriptors:
         if transaction.recover(environment):
             options.tell(tr("an interrupted change of `{name}` was undone", name=environment.name))
-        transaction.check_free(environment, force=options.force)
+        transaction.check_free(environment, force=options.force, foreign=options.foreign)
         log = options.log or new_log(environment)
         running = _running(plan, environ, options, log, descriptors)
-        with transaction.changing(environment, force=options.force) as change:
+        with (
+            exporting(environment) as export,
+            transaction.changing(environment, force=options.force, foreign=options.foreign) as change,
+        ):
             machines = plan_data.get("machines") or [None]
             record = Record(
                 environment.name, _now(), plan.manager, plan_data, machines[0], request=options.request
             )
             install = partial(_install, plan, environment, running, options, change.mark)
-            return _build(environment, plan, record, change, running, install, verify)
+            result = _build(environment, plan, record, change, running, install, verify)
+            return replace(result, export=None if result.restored else export)
 
 
 def _find_place(name: str, environ: Mapping[str, str], manager: str) -> EnvironmentPaths:

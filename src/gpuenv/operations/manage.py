@@ -53,6 +53,7 @@ def check_removable(name: str, environ: Mapping[str, str]) -> EnvironmentPaths:
     if not is_pending(environment):
         _refuse_foreign(name, environ)
         known(name, environ)
+        transaction.check_alone(environment)
     return environment
 
 

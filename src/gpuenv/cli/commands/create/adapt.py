@@ -10,13 +10,13 @@ from gpuenv.adapt.adapt import adapt
 from gpuenv.adapt.model import Adaptation
 from gpuenv.adapt.render import render_adaptation_data
 from gpuenv.cli.commands.create.create import Planning, create_from_options
+from gpuenv.cli.commands.create.replacing import check_place
 from gpuenv.cli.commands.plan.adapt import show_adaptation, to_adapt, write_adapted
 from gpuenv.cli.commands.plan.options import AdaptArguments, CreateArguments, PlanArguments
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
 from gpuenv.model.plan import Plan
-from gpuenv.operations.create import check_name
 from gpuenv.planning.conda.choose import choose_manager
 from gpuenv.planning.options import PlanOptions
 
@@ -32,9 +32,7 @@ def create_adapted(
     """Adapt, show, ask, apply, verify; with --write, change the files last."""
     _check_alone(lab, chosen)
     adapting, options = to_adapt(wanted, arguments, ("gpuenv", "create", name))
-    environment = check_name(
-        name, environ=os.environ, force=chosen.force, manager=choose_manager(options, os.environ)
-    )
+    environment, chosen = check_place(name, chosen, console, choose_manager(options, os.environ))
     adaptations: list[Adaptation] = []
 
     def make(options: PlanOptions) -> Plan:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuenv.cli.commands.create.replacing import check_place
 from gpuenv.cli.commands.plan.options import CreateArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
@@ -82,7 +83,7 @@ def create_from_options(
 
         return create_resumed(unproven, options.devices, console)
     manager = choose_manager(options, os.environ)
-    environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=manager)
+    environment, chosen = check_place(name, chosen, console, manager)
     if not chosen.dry_run:
         check_beginning(environment, os.environ)
         check_least_room(manager, os.environ, environment.path)
@@ -147,7 +148,10 @@ def _carry_out(
     console: Console,
     planning: Planning,
 ) -> int:
-    environment = creating.check_name(name, environ=os.environ, force=chosen.force, manager=plan.manager)
+    force, foreign = chosen.force, chosen.replace_foreign
+    environment = creating.check_name(
+        name, environ=os.environ, force=force, manager=plan.manager, foreign=foreign
+    )
     log = creating.begin_log(environment)
     with fetching(log, quiet=console.quiet) as watcher:
         try:
@@ -168,7 +172,8 @@ def _carry_out(
     planned = replace(provided.planned, warnings=(*provided.planned.warnings, *warnings))
     with following(tr("fetching packages"), quiet=console.quiet) as progress:
         how = creating.Options(
-            force=chosen.force,
+            force=force,
+            foreign=foreign,
             show=console.shows_installers,
             tell=console.note,
             log=log,
@@ -214,6 +219,9 @@ def _apply(
         "environment": {"name": result.name, "path": str(result.path), "python": str(result.python)},
         "verify": result.verified.data if result.verified else None,
     }
+    if result.export:
+        data |= {"export": str(result.export)}
+        console.note(tr("what was in the replaced environment is in {file}", file=result.export))
     if proofs:
         text = N_("{path} is kept, recorded as not verified")
         restored = N_("the previous environment was restored")

@@ -99,6 +99,7 @@ class CreateArguments(Struct, frozen=True):
     yes: o.Yes = False
     verify: o.Verify = True
     force: o.Force = False
+    replace_foreign: o.ReplaceForeign = False
 
 
 class AdaptArguments(Struct, frozen=True):
