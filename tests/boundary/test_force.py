@@ -38,9 +38,7 @@ def program(tmp_path: Path) -> Path:
 @pytest.fixture
 def make(environ: dict[str, str], program: Path) -> Make:
     def make_it(path: Path, *, foreign: bool = True) -> CreateResult:
-        options = Options(
-            force=True, foreign=foreign, show=False, wait_s=0, executables={"uv": str(program)}
-        )
+        options = Options(force=True, foreign=foreign, show=False, wait_s=0, executables={"uv": str(program)})
         return create(str(path), a_plan(path), plan_data(), environ=environ, options=options)
 
     return make_it
