@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.adapt.left_out import left_out, warnings_about
-from gpuenv.adapt.model import Adaptation, Project
+from gpuenv.adapt.model import Adaptation, Project, RequirementChange
 from gpuenv.adapt.nearest.request import python_of
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.adapt.patch.apply import adapted_files
@@ -29,6 +29,7 @@ from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.model.plan import PlanWarning
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import AUTO, WHEELS, choose_conda_manager
@@ -91,9 +92,7 @@ def adapt(
         plan, changes = adapt_wheels(task)
     torch = next(package.version for package in plan.packages if package.name == "torch")
     refuse_unshared_python(project.declared, PythonOffer(plan.python), str(torch))
-    changes = tuple(
-        change for change in changes if change.declared is None or change.new != change.declared.requirement
-    )
+    changes = tuple(change for change in changes if _says_another(change))
     code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
     warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
@@ -102,6 +101,14 @@ def adapt(
     bounds = (PlanWarning("bound", text) for text in _bounds_left(project, PythonOffer(plan.python)))
     plan = replace(plan, warnings=(*warnings, *about, *bounds, *plan.warnings))
     return Adaptation(project, plan, changes, adapted_files(project, changes), lost)
+
+
+def _says_another(change: RequirementChange) -> bool:
+    """Whether a line becomes another one; a build of conda's is no part of the requirement."""
+    line = change.declared
+    if line is None or change.new is None or change.new != line.requirement:
+        return True
+    return line.notation == "conda" and bool(parse_match_spec(line.text).build)
 
 
 def _bounds_left(project: Project, python: PythonOffer) -> Iterator[str]:

@@ -10,11 +10,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices
+from gpuenv.adapt.channels.judged_lines import Judging, judged_lines, with_channels, without_channels
+from gpuenv.adapt.channels.read import ReadChannels, read_packages
+from gpuenv.adapt.channels.solved_changes import Draft, Solving, not_solved, solved_changes
 from gpuenv.adapt.dependencies import (
     BY_UV,
-    NOT_CHECKED,
     Stack,
-    foreign_to_pypi,
+    bounds_of_moves,
     limits_of_moves,
     resolvable,
     why_of,
@@ -23,7 +25,7 @@ from gpuenv.adapt.dependencies import (
 )
 from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.minimal_upgrades import Settlement
-from gpuenv.adapt.model import RequirementChange
+from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
@@ -34,6 +36,7 @@ from gpuenv.adapt.task import Task, named_channels
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
+from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
@@ -41,6 +44,7 @@ from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_o
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
 from gpuenv.resolution.conda.plan_part import assemble_from_channel, known_build
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.request import STACK
 from gpuenv.resolution.resolve import ResolutionInput
@@ -54,33 +58,90 @@ class _ChannelResult(Struct, frozen=True):
 def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     """Return the plan and the changes without risks; raise UsageError, Unsatisfiable or Unreachable.
 
-    Which of the other packages are not for the Python is known from wheels: conda's solver alone knows what
-    its channels have.
+    The other packages are judged by what the channels have, and solved, where those can be read and a solver
+    is here; else by what is known of the releases on PyPI.
     """
     configuration = configuration_for(task.plan_request.options, task.environ)
     built = parse_built_releases(matrices.load("releases"))
-    best = _nearest(task, configuration, built)
+    read, declared = read_packages(task, configuration), task.project.declared
+    known = with_channels(built, read.packages(), declared, task.pythons.result()) if read else built
+    best = _nearest(task, configuration, known)
     solution = best.nearest.choices[0]
     question = best.nearest.question_for(solution)
     build = known_build(solution, best.answer.builds)
     changes = stack_changes(best.nearest, solution, task.project, task.knowledge, build)
     wishes = wishes_for(task.project, task.machine_target, solution.python)
-    warnings: tuple[PlanWarning, ...] = ()
-    if changes:
-        warnings = (PlanWarning(NOT_CHECKED, tr("conda packages were not resolved: conda's solver decides")),)
-        stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
-        changes = _others_changed(replace(stack, changes=with_known_moves(stack, built)), task)
-    file = environment_of(task.project, changes, task.machine_target.platform)
-    own = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
-    requirements = (*own, *map(Requirement, file.pip))
-    question = question.with_request(replace(question.request, requirements=requirements))
-    plan = assemble_from_channel(
-        question, best.nearest.decision, solution, configuration, best.answer.builds, file.specs
-    )
-    plan_request = replace(task.plan_request, file=file)
-    plan = replace(plan, warnings=(*plan.warnings, *best.answer.warnings))
-    plan = finished(in_conda(plan, plan_request), plan_request, task.environ, task.target)
+    stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
+    drafting = _Drafting(task, best, solution, configuration)
+    if read:
+        changes, warnings = _by_channels(stack, read, drafting, built)
+    else:
+        changes, warnings = _by_releases(stack, built)
+    changes = _pip_changed(replace(stack, changes=changes), task)
+    plan = finished(drafting.plan(changes), task.plan_request, task.environ, task.target)
     return replace(plan, warnings=(*plan.warnings, *warnings)), changes
+
+
+class _Drafting(Struct, frozen=True):
+    """Makes plans of one choice for files as they become."""
+
+    task: Task
+    best: _ChannelResult
+    solution: Solution
+    configuration: IndexConfiguration
+
+    def plan(self, changes: tuple[RequirementChange, ...]) -> Plan:
+        """Return the plan, without steps."""
+        file, answer = self._file(changes), self.best.answer
+        question = self.best.nearest.question_for(self.solution)
+        own = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
+        requirements = (*own, *map(Requirement, file.pip))
+        question = question.with_request(replace(question.request, requirements=requirements))
+        plan = assemble_from_channel(
+            question,
+            self.best.nearest.decision,
+            self.solution,
+            self.configuration,
+            answer.builds,
+            file.specs,
+        )
+        plan = replace(plan, warnings=(*plan.warnings, *answer.warnings))
+        return in_conda(plan, replace(self.task.plan_request, file=file))
+
+    def draft(self, changes: tuple[RequirementChange, ...]) -> Draft:
+        """Return what is asked of conda."""
+        part = self.plan(changes).conda
+        if part is None:
+            raise AssertionError
+        return Draft(part, self._file(changes).specs)
+
+    def _file(self, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
+        return environment_of(self.task.project, changes, self.task.machine_target.platform)
+
+
+def _by_channels(
+    stack: Stack, read: ReadChannels, drafting: _Drafting, built: BuiltReleases
+) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
+    """Return the changes by what the channels have and by a solver, and warnings."""
+    task, declared = drafting.task, drafting.task.project.declared
+    channels = tuple(channel.name for channel in drafting.draft(stack.changes).part.channels)
+    packages = read.packages(channels)
+    changes = with_known_moves(stack, without_channels(built, packages, declared))
+    judging = Judging(packages, stack.solution, task.machine_target.platform, bounds_of_moves(stack))
+    changes = judged_lines(stack.wishes, changes, judging)
+    bundle = stack.configuration.access.ca_bundle
+    solving = Solving(judging, task, drafting.draft, read.located, bundle)
+    return solved_changes(declared, changes, solving)
+
+
+def _by_releases(
+    stack: Stack, built: BuiltReleases
+) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
+    """Return the changes by what is known of releases without a channel, and a warning."""
+    if not stack.changes:
+        return (), ()
+    changes = without_builds(stack, with_known_moves(stack, built))
+    return changes, (not_solved(tr("conda's solver decides")),)
 
 
 def _nearest(task: Task, configuration: IndexConfiguration, built: BuiltReleases) -> _ChannelResult:
@@ -114,16 +175,14 @@ def _nearest(task: Task, configuration: IndexConfiguration, built: BuiltReleases
     return min(results, key=lambda item: item[:2])[2]
 
 
-def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
-    """Return the changes with those of packages that are not for a conda environment's Python.
-
-    Which releases are for which Python is much the same on PyPI; conda's solver has the last word.
-    """
-    changes = without_builds(stack, stack.changes)
-    changed = {change.project for change in changes}
-    wanted = tuple(item for item in resolvable(stack) if canonicalize_name(item.name) not in changed)
-    if not wanted or task.plan_request.options.offline:
-        return changes
+def _pip_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
+    """Return the changes with those of the pip part's packages that are not for the Python."""
+    names = {name for name, lines in stack.wishes.lines.items() if any(map(_is_pips, lines))}
+    changed = {change.project for change in stack.changes}
+    others = ((canonicalize_name(item.name), item) for item in resolvable(stack))
+    wanted = tuple(item for name, item in others if name in names and name not in changed)
+    if not wanted or task.plan_request.options.offline or task.is_interrupted:
+        return stack.changes
     base = CompileInput(
         pins=(f"torch=={stack.solution.candidate.torch}",),
         requirements=(),
@@ -134,11 +193,11 @@ def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
         interpreter=sys.executable,
         before=task.before,
     )
-    foreign = foreign_to_pypi(stack.wishes)
+    changes = stack.changes
     for pins in (base.pins, ()):  # PyPI may lack the release of torch that a channel has
         resolver = Resolver(replace(base, pins=pins), task.environ, task.tell)
         try:
-            settled = resolver.settle(wanted, stack.configuration, foreign)
+            settled = resolver.settle(wanted, stack.configuration, frozenset())
         except (Unreachable, InstallFailed):
             break
         except KeyboardInterrupt:
@@ -151,6 +210,10 @@ def _others_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
                 changes = moved_changes(moved.project, moved.new, because, stack.wishes, changes)
             break
     return changes
+
+
+def _is_pips(line: DeclaredRequirement) -> bool:
+    return line.notation != "conda"
 
 
 def _no_plan(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:

@@ -142,19 +142,20 @@ def limits_of_moves(stack: Stack, wanted: tuple[Requirement, ...]) -> Iterator[s
 
 def with_known_moves(stack: Stack, built: BuiltReleases) -> tuple[RequirementChange, ...]:
     """Return the changes with those of packages that are known not to go with the Python, torch or CUDA."""
-    bounds = _bounds_of_moves(stack)
+    bounds = bounds_of_moves(stack)
     changes = moved_with_python(stack.solution, stack.wishes, stack.changes, built, bounds)
     return moved_with_torch(stack.solution, stack.wishes, changes, built)
 
 
-def _bounds_of_moves(stack: Stack) -> dict[str, SpecifierSet]:
+def bounds_of_moves(stack: Stack) -> dict[str, SpecifierSet]:
+    """Return what is known to fail with the stack of releases that packages may move to, by project."""
     limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
     return {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
 
 
 def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
     """Return the changes with those of an export's lines, where its builds are for another Python."""
-    bounds = _bounds_of_moves(stack)
+    bounds = bounds_of_moves(stack)
     return freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
 
 

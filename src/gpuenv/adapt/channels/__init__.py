@@ -1,0 +1,1 @@
+"""An environment.yml against what conda's channels have: read, judged, solved."""
