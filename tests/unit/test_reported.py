@@ -7,11 +7,15 @@ from typing import Any
 import pytest
 
 from gpuenv import matrices
-from gpuenv.explanation.explain import load_reports
+from gpuenv.explanation.explain import load_reports, load_signatures
 from gpuenv.explanation.judge_reported import judge
 from gpuenv.explanation.reported_machine import machine_of
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.signatures.cases import holds
+from gpuenv.signatures.catalogue import Language
+from gpuenv.signatures.match import examine
 from gpuenv.signatures.reported import Reported, is_without_gpu, parse_report, read_reported
+from gpuenv.signatures.settle import settled
 
 ROWS = matrices.load("reports")
 SMI = """\
@@ -34,8 +38,9 @@ def judged(text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['program']}: {row['sample'][:30]}")
 def test_each_row_reads_its_sample(row: dict[str, Any]) -> None:
-    (match,) = parse_report(row).pattern.finditer(row["sample"])
-    assert {name: value for name, value in match.groupdict().items() if value} == row["facts"]
+    matches = parse_report(row).pattern.finditer(row["sample"])
+    facts = [{name: value for name, value in match.groupdict().items() if value} for match in matches]
+    assert row["facts"] in facts
 
 
 def test_of_each_fact_the_last_counts_and_has_its_line() -> None:
@@ -108,3 +113,40 @@ def test_a_text_shows_torch_without_a_gpu_where_torch_says_so() -> None:
         read(">>> torch.cuda.is_available()\nFalse\n>>> torch.cuda.is_available()\nTrue\n")
     )
     assert not is_without_gpu(read("print(torch.cuda.is_available())"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "facts", "is_so"),
+    [
+        ("*", {"numpy": "2.0"}, True),
+        ("*", {}, False),
+        ("-", {}, True),
+        ("-", {"numpy": "2.0"}, False),
+        (">=2", {"numpy": "2.0.1+local"}, True),
+        ("<2", {"numpy": "2.0.1"}, False),
+        ("<2", {}, False),
+        ("<{other}", {"numpy": "0xf", "other": "0x10"}, True),
+        ("<{other}", {"numpy": "0x10", "other": "0xf"}, False),
+        ("<{absent}", {"numpy": "1"}, False),
+        (r"\+cpu$", {"numpy": "2.0+CPU"}, True),
+        ("<2", {"numpy": "no version"}, False),
+    ],
+)
+def test_a_condition_of_a_case_holds_by_the_facts(wanted: str, facts: dict[str, str], *, is_so: bool) -> None:
+    assert holds("numpy", wanted, facts) is is_so
+
+
+CASES = [(row["id"], case) for row in matrices.load("signatures") for case in row.get("cases", ())]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("identifier", "case"), CASES, ids=lambda item: item if isinstance(item, str) else ""
+)
+def test_each_case_is_told_of_its_sample(identifier: str, case: dict[str, Any], language: Language) -> None:
+    signatures = load_signatures(language)
+    reported = read(case["sample"])
+    matches = examine(case["sample"], signatures, lambda: 0.0).matches
+    found = next(settled(match, reported) for match in matches if match.id == identifier)
+    facts = {**reported.values, **dict(found.facts)}
+    assert found.fix == case[f"fix_{language}"].format_map(facts)

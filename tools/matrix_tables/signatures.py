@@ -42,9 +42,21 @@ def build_signatures(facts: Facts) -> list[Row]:
     for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
         if name in known:
             known[name] = _with_more(known[name], also)
-    rows = [_row(entry, extra["read"].get(name, {})) for name, entry in known.items()]
+    cases = [case for text in texts for case in text.get("case", ())]
+    if unknown := {case["of"] for case in cases} - known.keys():
+        raise UnusableFacts(f"error_texts: cases of no signature: {', '.join(sorted(unknown))}")
+    rows = [
+        _row(entry, extra["read"].get(name, {})) | _cases([case for case in cases if case["of"] == name])
+        for name, entry in known.items()
+    ]
     refuse_slow(rows)
     return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+
+
+def _cases(cases: list[Row]) -> Row:
+    """Return what a signature comes down to by facts of the text, in the order in which it is tried."""
+    rows = [{name: value for name, value in case.items() if name != "of"} for case in cases]
+    return {"cases": rows} if rows else {}
 
 
 def refuse_slow(rows: list[Row]) -> None:

@@ -16,6 +16,7 @@ from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
+from gpuenv.signatures.settle import settled
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 _JUDGED = "torch"  # the fact or package that doctor's checks judge
@@ -37,7 +38,8 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     """
     examined = _examine(text)
     reported = read_reported(text, load_reports())
-    matches = _judged(examined.matches, reported, text, environ)
+    judged = _judged(examined.matches, reported, text, environ)
+    matches = tuple(settled(match, reported) for match in judged)
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -55,7 +57,8 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
 
 def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
-    return _examine(text).matches
+    reported = read_reported(text, load_reports())
+    return tuple(settled(match, reported) for match in _examine(text).matches)
 
 
 def _examine(text: str) -> Examined:

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args, overload
 from msgspec import Raw, Struct, json
 
 from gpuenv.i18n.messages import tr
+from gpuenv.signatures.cases import SignatureCase
 
 ErrorClass = Literal["environment", "hardware", "code", "data", "deprecation"]
 Replan = Literal["yes", "partly", "no"]
@@ -47,7 +48,7 @@ class Signature(Struct, frozen=True):
     `case_of` is the id of a broader cause. `unless` are patterns that mean something else. `reads` find facts
     in the words around a match, `detail` is a template that says them. `replan` tells whether another plan
     removes the cause, `wants` what that plan is asked for: requirements, in which `{fact}` stands for what
-    was read.
+    was read. Of `cases` the first that holds for the facts of the text is said instead.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Signature(Struct, frozen=True):
     wants: tuple[str, ...]
     checks: tuple[str, ...]
     source: str
+    cases: tuple[SignatureCase, ...] = ()
 
 
 class _Entry(Struct, frozen=True):
@@ -154,9 +156,17 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             wants=tuple(map(str, row["wants"])),
             checks=tuple(map(str, row["checks"])),
             source=str(row["source"]),
+            cases=tuple(_case(case, language) for case in row.get("cases", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(tr("is not a valid row of signatures: {error}", error=error)) from None
+
+
+def _case(row: Mapping[str, Any], language: Language) -> SignatureCase:
+    cause = row.get(f"cause_{language}")
+    return SignatureCase(
+        tuple(row["when"].items()), cause, str(row[f"fix_{language}"]), row.get("replans", True)
+    )
 
 
 def _pattern(entry: Mapping[str, Any]) -> Pattern:

@@ -15,6 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
+from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Signatures, Way
 from gpuenv.signatures.extract import Facts, read_facts
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
@@ -64,6 +65,7 @@ class SignatureMatch(Struct, frozen=True):
     wants: tuple[str, ...]
     checks: tuple[str, ...]
     source: str
+    cases: tuple[SignatureCase, ...] = ()
 
 
 class Examined(Struct, frozen=True):
@@ -278,6 +280,7 @@ def _match(finding: _Finding) -> SignatureMatch:
         wants=signature.wants,
         checks=signature.checks,
         source=signature.source,
+        cases=signature.cases,
     )
 
 

@@ -49,6 +49,12 @@ class Reported(Struct, frozen=True):
     packages: Mapping[str, ReportedFact]
     gpus: tuple[ReportedFact, ...]
 
+    @property
+    def values(self) -> dict[str, str]:
+        """All facts, with packages by their names, and `gpus`: the names of all."""
+        values = {name: fact.value for source in (self.packages, self.facts) for name, fact in source.items()}
+        return values | ({"gpus": ", ".join(gpu.value for gpu in self.gpus)} if self.gpus else {})
+
     def value(self, name: str) -> str | None:
         """Return what is reported of a fact, None where it is not."""
         fact = self.facts.get(name)

@@ -132,6 +132,10 @@ FIELDS: Mapping[str, Kinds] = {
         "replan": one_of(*REPLANS), "replan_how": or_null(TEXT), "wants": TEXTS,
         "checks": list_of(matching(r"D[0-9]{2}", N_("check such as D01"))), "samples": _TEXTS,
         "source": TEXT, "evidence": one_of("matrix", "assumed"), "note": optional(TEXT),
+        "cases": optional(list_of(object_of({  # what is said where each condition on the text's facts holds
+            "when": mapping(TEXT), "cause_en": optional(TEXT), "cause_zh": optional(TEXT),
+            "fix_en": TEXT, "fix_zh": TEXT, "replans": optional(FLAG), "sample": TEXT,
+        }), least=1)),
     }},
     "checks": {None: {
         "id": _CHECK_ID, "group": TEXT, "title": TEXT, "cases": mapping(_CASE),
