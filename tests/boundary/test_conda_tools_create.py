@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def test_exit_0_without_a_word_and_without_packages_is_not_believed(
         make(a_tool(tmp_path).makes(planned(PLAN, "micromamba")[:1]), running, solved(prefix))
     assert caught.value.code == "not-as-planned"
     assert not prefix.exists()
+
+
+def test_what_lies_elsewhere_is_looked_for_where_the_tool_says(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    fake = a_tool(tmp_path)
+    elsewhere = tmp_path / "elsewhere" / prefix.name
+    with pytest.raises(InstallFailed, match="packages are missing"):
+        make(fake.answers("list", Transcript(0, "[", "")), running, solved(prefix))
+    fake.makes(planned(PLAN, "micromamba"), "list")
+    (fake.folder / "list.makes").rename(elsewhere.parent.parent / "meta")
+    elsewhere.mkdir(parents=True)
+    (tmp_path / "meta").rename(elsewhere / "conda-meta")
+    (elsewhere / "bin").mkdir()
+    (elsewhere / "bin" / "python").touch()
+    listed = json.dumps({"envs": ["/data/t/*****/paper", str(tmp_path), str(elsewhere)]})
+    with pytest.raises(InstallFailed) as caught:
+        make(fake.answers("list", Transcript(0, listed, "")), running, solved(prefix))
+    assert caught.value.code == "not-as-planned"
+    assert str(elsewhere) in caught.value.message
+    assert "env list --json" in fake.calls[-1]
 
 
 def test_one_missing_package_is_one_too_many(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:

@@ -70,6 +70,33 @@ def test_what_a_tool_can_is_asked_once_for_each_state_of_its_file(tmp_path: Path
     assert read_info(tool, calling).version == "1.5.12"
 
 
+@pytest.mark.parametrize(
+    "file",
+    [
+        "home/.condarc",
+        "home/.config/conda/.condarc",
+        "home/.mambarc",
+        "condarc.d/a.yml",
+        "named.yml",
+        "prefix/.condarc",
+    ],
+)
+def test_a_changed_configuration_is_asked_for_anew(tmp_path: Path, calling: Calling, file: str) -> None:
+    """A changed `envs_dirs` was ignored, as the tool's own file was the same."""
+    fake, tool = faked(tmp_path, "micromamba")
+    named = {"CONDARC": str(tmp_path / "named.yml"), "CONDA_PREFIX": str(tmp_path / "prefix")}
+    calling = replace(calling, environ={**calling.environ, **named})
+    path = tmp_path / file
+    for number, text in enumerate((None, "envs_dirs: [/a]\n", "envs_dirs: [/bcd]\n", "envs_dirs: [/efg]\n")):
+        if text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(number, number))
+        read_info(tool, calling)
+        read_info(tool, calling)
+        assert len(fake.calls) == number + 1
+
+
 def test_a_broken_cache_is_asked_anew(tmp_path: Path, calling: Calling) -> None:
     fake, tool = faked(tmp_path, "conda")
     before = read_info(tool, calling)

@@ -26,6 +26,7 @@ for word in "$@"; do
 done
 case $1-$dry-$json in
     info-*) part=info ;;
+    env-*) part=list ;;
     create-dry-json) part=plan ;;
     create-dry-) part=words ;;
     create--json) part=make ;;
@@ -103,7 +104,7 @@ class FakeConda:
         return dict(zip(names, last, strict=True))
 
     def answers(self, part: str, answer: str | Transcript) -> FakeConda:
-        """Let it answer to `info`, `plan`, `words` (a dry run without --json), `make`, or `dead`."""
+        """Let it answer to `info`, `plan`, `words` (a dry run without --json), `make`, `list`, or `dead`."""
         reported = transcript(answer) if isinstance(answer, str) else answer
         (self.folder / f"{part}.out").write_text(reported.out, encoding="utf-8")
         (self.folder / f"{part}.err").write_text(reported.err, encoding="utf-8")
@@ -152,7 +153,7 @@ def fake_conda(directory: Path, tool: Tool, info: str | None = None) -> FakeCond
     program.chmod(0o755)
     fake = FakeConda(tool, program)
     fake.folder.mkdir()
-    for part in ("plan", "words", "make", "unknown"):
+    for part in ("plan", "words", "make", "list", "unknown"):
         fake.answers(part, Transcript(1, "", f"the test did not expect `{part}`\n"))
     return fake.answers("info", info or ("conda-info" if tool == "conda" else "mm-info"))
 

@@ -53,6 +53,22 @@ def test_each_tool_tells_its_version_folders_and_cuda(
     check_version(info, KNOWN)
 
 
+@pytest.mark.parametrize("name", ["mm-info", "conda-info"])
+def test_a_place_that_the_tool_masks_is_not_told(name: str) -> None:
+    """Below a folder `t` libmamba takes the next one for a token: `/data/t/*****/mamba/envs`."""
+    document = json.loads(transcript(name).out)
+    folders = [key for key, value in document.items() if isinstance(value, list)]
+    for key in folders:
+        document[key] = ["/data/t/*****/mamba/x", *document[key]]
+    document["base environment"] = document["root_prefix"] = "/data/t/*****/mamba"
+    told = parse_info(transcript(name).out, "micromamba" if name == "mm-info" else "conda")
+    document["virtual packages"] = document.get("virtual packages", [])[1:]
+    document["virtual_pkgs"] = document.get("virtual_pkgs", [])[1:]
+    masked = parse_info(json.dumps(document), told.tool)
+    assert masked.root is None
+    assert (masked.environments, masked.caches) == (told.environments, told.caches)
+
+
 @pytest.mark.parametrize(
     ("tool", "version", "fits"),
     [

@@ -13,7 +13,14 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
 from gpuenv.installers.conda.solve import Solved, error_of
-from gpuenv.installers.conda.tool import Calling, CondaTool, create_argv, failure_words, run_variables
+from gpuenv.installers.conda.tool import (
+    Calling,
+    CondaTool,
+    create_argv,
+    failure_words,
+    listed_environments,
+    run_variables,
+)
 from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
 from gpuenv.on_disk.directories import remove_tree
@@ -58,7 +65,7 @@ def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, s
             every_s=running.every_s,
             keep_open=running.keep_open,
         )
-        _check(tool, solved, done, running.log, system)
+        _check(tool, solved, done, running, system)
     except BaseException:  # conda tools leave what they began, and list it ever after
         remove_tree(prefix)
         raise
@@ -92,19 +99,27 @@ def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[
     return look
 
 
-def _check(tool: CondaTool, solved: Solved, done: process.Completed, log: Path, system: str) -> None:
+def _check(
+    tool: CondaTool, solved: Solved, done: process.Completed, running: CondaRunning, system: str
+) -> None:
+    prefix, log = Path(solved.wanted.prefix), running.log
     if done.returncode is None:
         raise _not_started(tool, done, log)
     if not done.ok or _says_failure(done.stdout):
         raise _failed(tool, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
-    problem = problem_in(Path(solved.wanted.prefix), solved.records, solved.wanted.pins, system)
+    problem = problem_in(prefix, solved.records, solved.wanted.pins, system)
     if problem is None:
         return
     failure = explain("", done.stderr, failure_words())
     if failure.kind != "other":
         raise _failed(tool, failure, done.returncode, log)
     message = tr("{tool} reported success, but {problem}", tool=tool.tool, problem=problem)
-    raise _not_as_planned(message, problem, Path(solved.wanted.prefix), log)
+    if not prefix.exists():
+        for path in map(Path, listed_environments(tool, running.calling.environ)):
+            if path.name == prefix.name and problem_in(path, solved.records, (), system) is None:
+                facts = {"tool": tool.tool, "path": path, "prefix": prefix}
+                message = tr("{tool} created the environment at {path}, not at {prefix}", **facts)
+    raise _not_as_planned(message, problem, prefix, log)
 
 
 def check_conda_meta(

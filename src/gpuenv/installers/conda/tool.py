@@ -25,6 +25,8 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import FailureWords, explain, parse_failure_words
+from gpuenv.installers.conda.json_output import last_document, texts
+from gpuenv.installers.conda.rc_files import rc_state
 from gpuenv.installers.conda.tool_info import (
     CondaInfo,
     ToolVersions,
@@ -40,6 +42,11 @@ from gpuenv.untrusted.documents import load_json
 
 TOOLS: tuple[Tool, ...] = ("conda", "mamba", "micromamba")
 _INFO_LIMIT_S = 30.0
+_MOVING = (
+    "HOME", "XDG_CONFIG_HOME", "CONDARC", "MAMBARC", "CONDA_ROOT", "MAMBA_ROOT_PREFIX", "CONDA_ENVS_PATH",
+    *(f"{tool}_{folders}" for tool in ("CONDA", "MAMBA") for folders in ("PKGS_DIRS", "ENVS_DIRS")),
+)  # fmt: skip
+_READ_AS = 2  # grows where `info` is read in another way
 
 
 class CondaTool(Struct, frozen=True):
@@ -132,14 +139,14 @@ def known_version(tool: Tool, calling: Calling, root: Path = Path("/")) -> str |
 
 
 def _cache_file(tool: CondaTool, calling: Calling) -> Path:
-    """Return the cache for a state of the tool's file and of the variables that move its folders."""
+    """Return the cache for a state of the tool's file, its configuration and the variables that change it."""
     name = secrets.token_hex(16)
     with suppress(OSError):  # the tool is gone: its file is not found again
         status = Path(tool.path).stat()
-        moving = ("HOME", "CONDARC", "MAMBARC", "MAMBA_ROOT_PREFIX", "CONDA_PKGS_DIRS", "CONDA_ENVS_DIRS",
-                  "CONDA_ENVS_PATH")  # fmt: skip
-        variables = (calling.environ.get(variable) for variable in moving)
-        facts = (tool.path, status.st_mtime_ns, status.st_size, *variables)
+        environ = calling.environ
+        moving = (environ.get(variable) for variable in _MOVING)
+        rc_files = rc_state(tool.path, environ)
+        facts = (_READ_AS, tool.path, status.st_mtime_ns, status.st_size, *moving, rc_files)
         name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
     return calling.cache / "conda-tools" / f"{name}.json"
 
@@ -170,6 +177,18 @@ def _ask(tool: CondaTool, environ: Mapping[str, str]) -> CondaInfo:
             because=(Because(done.error or failure.reason, tool.path),),
             fixes=(Fix(tr("run it yourself"), f"{shlex.quote(tool.path)} info --json"),),
         ) from None
+
+
+def listed_environments(tool: CondaTool, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return where the tool says its environments lie; none where it does not tell."""
+    argv = (tool.path, "env", "list", "--json")
+    done = process.run(
+        argv, timeout_s=_INFO_LIMIT_S, environ={**without(environ, MISLEADING), "MAMBA_NO_BANNER": "1"}
+    )
+    try:
+        return texts(last_document(done.stdout).get("envs"))
+    except ValueError:
+        return ()
 
 
 def write_condarc(wanted: CondaWanted, calling: Calling) -> str:

@@ -16,6 +16,7 @@ from gpuenv.model.plan import PlanWarning
 
 _WIPING = "env-create-deletes"
 _NODEFAULTS = "nodefaults-as-channel"
+_MASK = "***"
 _UPDATES = {
     "conda": "conda update -n base conda",
     "mamba": "conda update -n base conda mamba",
@@ -107,7 +108,8 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
          "package cache": ["/home/user/mamba/pkgs"], "envs directories": ["/home/user/mamba/envs"],
          "channels": null, "virtual packages": ["__cuda=12.8=0", "__glibc=2.36=0"]}
 
-    mamba 1 answers as conda does, with conda's version. Raises ValueError.
+    mamba 1 answers as conda does, with conda's version. libmamba takes what follows a folder `t` for a token:
+    a folder with `*****` in it is not told. Raises ValueError.
     """
     document = last_document(text)
     if "conda_version" in document:
@@ -117,9 +119,9 @@ def parse_info(text: str, tool: Tool) -> CondaInfo:
         tool=tool,
         version=_version(version),
         platform=_text(document, "platform"),
-        root=_optional(document, "base environment"),
-        environments=texts(document.get("envs directories")),
-        caches=texts(document.get("package cache")),
+        root=_folder(document, "base environment"),
+        environments=_folders(document, "envs directories"),
+        caches=_folders(document, "package cache"),
         channels=texts(document.get("channels")),
         virtual_packages=tuple(_virtual(item.split("=")) for item in texts(document.get("virtual packages"))),
     )
@@ -133,9 +135,9 @@ def _from_conda(document: dict[str, Any], tool: Tool) -> CondaInfo:
         tool=tool,
         version=_version(document["conda_version"]) if tool == "conda" else "1",
         platform=_text(document, "platform"),
-        root=_optional(document, "root_prefix"),
-        environments=texts(document.get("envs_dirs")),
-        caches=texts(document.get("pkgs_dirs")),
+        root=_folder(document, "root_prefix"),
+        environments=_folders(document, "envs_dirs"),
+        caches=_folders(document, "pkgs_dirs"),
         channels=texts(document.get("channels")),
         virtual_packages=tuple(_virtual(row) for row in rows),
     )
@@ -157,9 +159,13 @@ def _text(document: dict[str, Any], key: str) -> str:
     return value
 
 
-def _optional(document: dict[str, Any], key: str) -> str | None:
+def _folder(document: dict[str, Any], key: str) -> str | None:
     value = document.get(key)
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) and _MASK not in value else None
+
+
+def _folders(document: dict[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(path for path in texts(document.get(key)) if _MASK not in path)
 
 
 def _virtual(parts: Any) -> tuple[str, str, str]:
