@@ -254,6 +254,29 @@ def test_packages_from_elsewhere_are_told(tmp_path: Path, calling: Calling) -> N
     assert "file:///srv/channel/conda-forge/noarch" in messages[0]
 
 
+def test_of_what_is_cached_it_does_not_matter_where_it_once_came_from(
+    tmp_path: Path, calling: Calling
+) -> None:
+    fake, tool = faked(tmp_path, "micromamba")
+    document = json.loads(transcript("mm-dry-json").out)
+    document["actions"]["FETCH"] = []
+    fake.answers("plan", Transcript(0, json.dumps(document), ""))
+    messages: list[str] = []
+    channels = (CondaChannel("conda-forge", ("https://mirror.example.com/conda-forge",)),)
+    solve(tool, a_wanted(tmp_path / "env", channels=channels), replace(calling, tell=messages.append))
+    assert messages == []
+
+
+def test_an_address_with_its_token_masked_is_no_other(tmp_path: Path, calling: Calling) -> None:
+    fake, tool = faked(tmp_path, "micromamba")
+    masked = transcript("mm-dry-json").out.replace("file:///srv/channel", "https://h.example:8080/t/*****")
+    fake.answers("plan", Transcript(0, masked, ""))
+    messages: list[str] = []
+    channels = (CondaChannel("conda-forge", ("https://ada:pw@h.example:8080/t/s3cret/conda-forge",)),)
+    solve(tool, a_wanted(tmp_path / "env", channels=channels), replace(calling, tell=messages.append))
+    assert messages == []
+
+
 def test_a_tool_that_does_not_end_is_ended(
     tmp_path: Path, calling: Calling, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,6 +25,12 @@ PLAIN = "https://host.example/simple"
         ("https://host.example:8080/a@b", "https://host.example:8080/a@b"),
         ("https://ada:hun/hunter2@host.example/simple", PLAIN),
         ("https://host.example/t/tk-hunter2/lab", "https://host.example/lab"),
+        ("https://host.example/t/hunter2/lab/linux-64", "https://host.example/lab/linux-64"),
+        ("https://host.example:8080/a/t/hunter2.~x/lab", "https://host.example:8080/a/lab"),
+        (
+            "https://discuss.example/t/cuda-error-out-of-memory/12345",
+            "https://discuss.example/t/cuda-error-out-of-memory/12345",
+        ),
         ("https://host.example/x.whl?sv=1&sig=hunter2&se=2", "https://host.example/x.whl?sv=1&se=2"),
         (
             "https://host.example/x.whl?sig=hunter2&token=hunter2#sha256=ab",
@@ -144,5 +150,6 @@ def test_headers_variables_and_broken_addresses_are_hidden_too(text: str) -> Non
 
 
 def test_what_is_no_address_stays_as_it_is() -> None:
-    for text in ("UEsDBBQAAAAIAA/t/0123456789abcdef/AAA=", "sed 's|://[^/@ ]*@|://***@|g'"):
+    forum = "https://discuss.example/t/cuda-error-out-of-memory/12345"
+    for text in (forum, "UEsDBBQAAAAIAA/t/0123456789abcdef/AAA=", "sed 's|://[^/@ ]*@|://***@|g'"):
         assert redact_credentials(text) == text

@@ -8,10 +8,10 @@ import re
 _LOGIN = r"(?:[^/?#\s\"']*@|[^/?#\s\"':@\[]+:(?!\d{1,5}(?:[/?#]|$))[^\s\"'@]{1,256}@)"
 # not what is hidden already; a path that was made of an address has one slash
 _USERINFO = re.compile(rf"(?:(?<=://)|(?<=[A-Za-z][A-Za-z]:/)(?!/))(?!\*+@){_LOGIN}")
-# of a conda channel: https://HOST/t/TOKEN/CHANNEL; `/t/` alone stands in base64, too
+# of a conda channel: https://HOST/t/TOKEN/CHANNEL; `/t/` alone stands in base64, and before numbers in forums
 _TOKEN = re.compile(
     r"((?:://[^\s\"'/]{1,255}|[\w-]{1,63}\.[\w.-]{1,255})(?:/[^\s\"'/]{1,200}){0,6}?)/t/"
-    r"(?!\*+/)[\w-]{8,}(?=/|$|[\s\"'?#])"
+    r"(?!\*+/|[\w-]+/\d+(?:[/?#\s\"']|$))(?:[\w-]{8,}(?=/|$|[\s\"'?#])|[\w.~%+=-]+(?=/[\w.-]))"
 )
 # `?token=...`, `&X-Amz-Signature=...`, `?sig=...` (Azure): what opens a door to who has the address
 _PARAMETER = (

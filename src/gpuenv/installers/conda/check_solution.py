@@ -18,6 +18,7 @@ from gpuenv.secrets.url_credentials import without_userinfo
 Tool = Literal["conda", "mamba", "micromamba", "rattler"]
 
 _WORD = re.compile(r"[^\s/\\\0]{1,200}")  # part of file names
+_MASKED = re.compile(r"/t/\*+(?=/|$)")
 _CPU = re.compile(r"(?:^|_)cpu")
 _SUBDIR = re.compile(r"noarch|(?:linux|osx|win|freebsd|zos|wasi|emscripten)-[a-z0-9_]+")
 
@@ -109,7 +110,8 @@ def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None
         parts = parts[:-1]
     if not channels:
         return parts[-1] or None
-    location = without_userinfo("/".join(parts))  # tools print URLs without passwords
+    # tools print URLs without passwords, and with `/t/*****` in the place of a token
+    location = without_userinfo(_MASKED.sub("", "/".join(parts)))
     urls = {without_userinfo(url).rstrip("/"): item.name for item in reversed(channels) for url in item.urls}
     return urls.get(location)
 

@@ -68,7 +68,7 @@ def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     except ValueError as error:
         raise _broken(tool, str(error)) from None
     check_pins(tool, records, wanted)
-    for location in _foreign(records, wanted.channels):
+    for location in _foreign(fetch, wanted.channels):
         facts = {"tool": tool.tool, "place": location}
         calling.tell(tr("{tool} also reads {place}, according to its configuration", **facts))
     channels = tuple(CondaChannel(channel.name, channel.urls[:1]) for channel in wanted.channels)
@@ -76,7 +76,10 @@ def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
 
 
 def _foreign(records: tuple[CondaRecord, ...], channels: tuple[CondaChannel, ...]) -> tuple[str, ...]:
-    """Return the folders of packages from other channels, if all of these have URLs."""
+    """Return the folders of packages from other channels, if all of these have URLs.
+
+    Of what is fetched: a package that is cached keeps the URL of the mirror that it once came from.
+    """
     if not all(channel.urls for channel in channels):
         return ()
     folders = dict.fromkeys(record.url.rpartition("/")[0] for record in records)
