@@ -87,16 +87,6 @@ def test_a_plan_of_wheels_has_no_conda_tool(tmp_path: Path, environ: dict[str, s
     assert with_known_tool(plan(), environ, tmp_path) == plan()
 
 
-@pytest.mark.parametrize(("recorded", "warned"), [("25.3.1", False), ("26.7.1", True), ("26.8.0", False)])
-def test_a_conda_whose_env_create_deletes_is_warned_of(
-    tmp_path: Path, environ: dict[str, str], recorded: str, *, warned: bool
-) -> None:
-    """Trap 1."""
-    there(tmp_path, "conda", recorded)
-    codes = [warning.code for warning in known("conda", environ, tmp_path).warnings]
-    assert ("conda-env-create-deletes" in codes) is warned
-
-
 def test_what_a_tool_told_the_last_time_goes_before_its_package(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

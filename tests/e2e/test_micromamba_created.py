@@ -134,7 +134,7 @@ def test_it_is_replaced_after_a_yes_of_its_own_and_exported(user: Program, tool:
         ours, terminal = pty.openpty()
         process = user.start(*words, stdin=terminal, start_new_session=True)
         os.write(ours, answer + b"y\n")
-        _, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=120)
         os.close(ours)
         os.close(terminal)
         assert process.returncode == status, err
@@ -144,6 +144,7 @@ def test_it_is_replaced_after_a_yes_of_its_own_and_exported(user: Program, tool:
     (export,) = (user.environments.parent / "exports").iterdir()
     assert "numpy=1.0=py311_0" in export.read_text()
     assert str(export) in err
+    assert "micromamba activate trial\n" in out
 
 
 @pytest.mark.parametrize("failure", ["the tool fails", "verify fails"])

@@ -19,7 +19,6 @@ from gpuenv.installers.conda.tool_info import (
     nodefaults_is_safe,
     parse_info,
     parse_tool_versions,
-    warnings_for,
 )
 from gpuenv.model.errors import UsageError
 
@@ -90,20 +89,11 @@ def test_a_tool_that_is_too_old_is_refused(tool: Tool, version: str, *, fits: bo
 
 
 @pytest.mark.parametrize(
-    ("version", "wipes", "nodefaults"),
-    [
-        ("25.3.1", False, True),
-        ("25.5.0", True, True),
-        ("26.7.0", True, False),
-        ("26.7.1", True, False),
-        ("26.8.0", False, True),
-    ],
+    ("version", "nodefaults"), [("25.5.0", True), ("26.7.0", False), ("26.7.1", False), ("26.8.0", True)]
 )
-def test_what_is_broken_in_a_conda_is_known(version: str, *, wipes: bool, nodefaults: bool) -> None:
-    """Traps 1 and 7."""
-    assert bool(warnings_for("conda", version, KNOWN)) is wipes
+def test_what_is_broken_in_a_conda_is_known(version: str, *, nodefaults: bool) -> None:
+    """Trap 7."""
     assert nodefaults_is_safe("conda", version, KNOWN) is nodefaults
-    assert warnings_for("micromamba", version, KNOWN) == ()
 
 
 @pytest.mark.parametrize(("tool", "safe"), [("conda", False), ("mamba", True), ("micromamba", True)])

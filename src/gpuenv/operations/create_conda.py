@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
@@ -50,6 +51,14 @@ def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
     lock_shared(cache_root(environ))
     info = conda_tool.read_info(tool, Calling(environ, cache_root(environ)))
     return first_writable(info.environments)
+
+
+def activation_command(manager: str, path: Path, environ: Mapping[str, str]) -> str:
+    """Return the tool's own command that activates an environment: by its name where it knows that."""
+    home = environments_home(manager, environ)
+    by_name = home is not None and path.parent == home
+    tool = "conda" if manager == rattler.NAME else manager
+    return f"{tool} activate {shlex.quote(path.name if by_name else str(path))}"
 
 
 def make_conda_environment(

@@ -12,9 +12,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.json_output import last_document, texts
 from gpuenv.model.errors import Because, Fix, UsageError
-from gpuenv.model.plan import PlanWarning
 
-_WIPING = "env-create-deletes"
 _NODEFAULTS = "nodefaults-as-channel"
 _MASK = "***"
 _UPDATES = {
@@ -189,18 +187,6 @@ def check_version(info: CondaInfo, known: ToolVersions) -> None:
             Fix(tr("or use another manager: --manager uv")),
         ),
     )
-
-
-def warnings_for(tool: Tool, version: str, known: ToolVersions) -> tuple[PlanWarning, ...]:
-    """Return warnings about a version of a tool."""
-    if not known.has_flaw(_WIPING, tool, version):
-        return ()
-    text = tr(
-        "`conda env create` of conda {version} deletes an environment of that name without "
-        "confirmation; gpuenv does not call it",
-        version=version,
-    )
-    return (PlanWarning("conda-env-create-deletes", text),)
 
 
 def nodefaults_is_safe(tool: Tool, version: str | None, known: ToolVersions) -> bool:

@@ -15,7 +15,7 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.installers.conda.tool import TOOLS, Calling, known_version, tool_versions
-from gpuenv.installers.conda.tool_info import nodefaults_is_safe, warnings_for
+from gpuenv.installers.conda.tool_info import nodefaults_is_safe
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.conda import ChannelListing, CondaChannel
 from gpuenv.model.errors import Fix, GpuenvError, Unreachable, Unsatisfiable
@@ -177,11 +177,10 @@ def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]
 
 
 def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/")) -> Plan:
-    """Return the plan with warnings of its tool's flaws, and whether that one knows `nodefaults`."""
+    """Return the plan with what is known of its tool: whether it ignores `nodefaults`."""
     if plan.conda is None or plan.manager not in TOOLS:
         return plan
     tool, known = plan.manager, tool_versions()
     version = known_version(tool, Calling(environ, cache_root(environ)), root)
-    warnings = warnings_for(tool, version, known) if version else ()
     part = replace(plan.conda, nodefaults=nodefaults_is_safe(tool, version, known))
-    return replace(plan, conda=part, warnings=(*plan.warnings, *warnings))
+    return replace(plan, conda=part)

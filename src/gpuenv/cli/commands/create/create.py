@@ -22,7 +22,7 @@ from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.text import render_text
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
-from gpuenv.installers import uv
+from gpuenv.installers import CONDA_MANAGERS, uv
 from gpuenv.model.errors import InstallFailed, VerificationFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths
@@ -229,15 +229,22 @@ def _apply(
     if console.as_json:
         return console.print_json("create", data, plan.warnings)
     if not console.quiet:
-        _print_ways_in(result)
+        _print_ways_in(result, plan.manager)
     return 0
 
 
-def _print_ways_in(result: creating.CreateResult) -> None:
+def _print_ways_in(result: creating.CreateResult, manager: str) -> None:
     from gpuenv.activation.activate import pasted_line  # noqa: PLC0415 - only at the end
 
     name = shlex.quote(result.name)
-    created = tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)
+    lines = [tr("created {path}: `gpuenv run {name} -- python`", path=result.path, name=name)]
     line = pasted_line(result.name, result.path, os.environ)
-    activate = tr("activate it with: {line}", line=line)
-    print_data("\n".join((created, activate, tr("interpreter, for an IDE: {python}", python=result.python))))
+    if manager in CONDA_MANAGERS:
+        from gpuenv.operations.create_conda import activation_command  # noqa: PLC0415 - for conda alone
+
+        command = activation_command(manager, result.path, os.environ)
+        lines += [tr("activate it with: {line}", line=command), tr("or with: {line}", line=line)]
+    else:
+        lines.append(tr("activate it with: {line}", line=line))
+    lines.append(tr("interpreter, for an IDE: {python}", python=result.python))
+    print_data("\n".join(lines))
