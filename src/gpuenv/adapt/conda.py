@@ -92,31 +92,27 @@ class _Drafting(Struct, frozen=True):
 
     def plan(self, changes: tuple[RequirementChange, ...]) -> Plan:
         """Return the plan, without steps."""
-        file, answer = self._file(changes), self.best.answer
-        question = self.best.nearest.question_for(self.solution)
+        return self._plan_of(environment_of(self.task.project, changes, self.task.machine_target.platform))
+
+    def draft(self, changes: tuple[RequirementChange, ...]) -> Draft:
+        """Return what is asked of conda."""
+        file = environment_of(self.task.project, changes, self.task.machine_target.platform)
+        part = self._plan_of(file).conda
+        if part is None:
+            raise AssertionError
+        return Draft(part, file.specs)
+
+    def _plan_of(self, file: EnvironmentFile) -> Plan:
+        answer, nearest = self.best.answer, self.best.nearest
+        question = nearest.question_for(self.solution)
         own = (item for item in question.request.requirements if canonicalize_name(item.name) in STACK)
         requirements = (*own, *map(Requirement, file.pip))
         question = question.with_request(replace(question.request, requirements=requirements))
         plan = assemble_from_channel(
-            question,
-            self.best.nearest.decision,
-            self.solution,
-            self.configuration,
-            answer.builds,
-            file.specs,
+            question, nearest.decision, self.solution, self.configuration, answer.builds, file.specs
         )
         plan = replace(plan, warnings=(*plan.warnings, *answer.warnings))
         return in_conda(plan, replace(self.task.plan_request, file=file))
-
-    def draft(self, changes: tuple[RequirementChange, ...]) -> Draft:
-        """Return what is asked of conda."""
-        part = self.plan(changes).conda
-        if part is None:
-            raise AssertionError
-        return Draft(part, self._file(changes).specs)
-
-    def _file(self, changes: tuple[RequirementChange, ...]) -> EnvironmentFile:
-        return environment_of(self.task.project, changes, self.task.machine_target.platform)
 
 
 def _by_channels(

@@ -121,7 +121,8 @@ def _judged(
         return None
     without_build = MatchSpec(spec.name, spec.version)
     if spec.build and packages.fitting(without_build, settled):
-        return changed_line(line, _asked(line, spec), _why_built_otherwise(spec, settled, packages))
+        change = changed_line(line, _asked(line, spec), _why_built_otherwise(spec, settled, packages))
+        return replace(change, old=line.text.strip())  # the build is no part of the requirement
     return _moved(line, spec, settled, judging)
 
 

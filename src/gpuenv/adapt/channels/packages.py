@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec import Struct
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -16,6 +17,7 @@ from gpuenv.resolution.release_distance import distance, named_releases
 from gpuenv.resolution.request import admits
 
 _ABI = "python_abi"
+_MOST_KEPT = 50_000  # texts, read once: packages repeat what they depend on
 _LAST = "99"  # a Python is known as MAJOR.MINOR: its newest patch stands for it
 
 Settled = Mapping[str, Version]  # what is chosen already, by conda's name: `python` 3.10.99, `pytorch` 2.1.2
@@ -120,7 +122,7 @@ def hindrance(record: CondaRecord, settled: Settled) -> str | None:
     for text in record.depends:
         name, _, rest = text.partition(" ")
         chosen = settled.get(name)
-        if chosen is not None and rest and not _meets(name, rest, chosen):
+        if chosen is not None and rest and not _meets(rest.partition(" ")[0], chosen):
             return text
     return None
 
@@ -130,12 +132,21 @@ def python_settled(short: str) -> dict[str, Version]:
     return {"python": Version(f"{short}.{_LAST}"), _ABI: Version(short)}
 
 
-def _meets(name: str, rest: str, chosen: Version) -> bool:
-    try:
-        specifier = SpecifierSet(as_specifier(MatchSpec(name, rest.split(" ", maxsplit=1)[0])))
-    except (ValueError, InvalidSpecifier):  # `1.2|1.3`: the solver knows better
+@lru_cache(_MOST_KEPT)
+def _meets(asked: str, chosen: Version) -> bool:
+    specifier = _specifier(asked)
+    if specifier is None:  # `1.2|1.3`: the solver knows better
         return True
     return specifier.contains(chosen, prereleases=True) or _is_minor_of(specifier, chosen)
+
+
+@lru_cache(_MOST_KEPT)
+def _specifier(asked: str) -> SpecifierSet | None:
+    """Return what a version of conda's asks for, as PEP 440 says it; None where that can't."""
+    try:
+        return SpecifierSet(as_specifier(MatchSpec("", asked)))
+    except (ValueError, InvalidSpecifier):
+        return None
 
 
 def _is_minor_of(specifier: SpecifierSet, chosen: Version) -> bool:
@@ -149,12 +160,10 @@ def _is_minor_of(specifier: SpecifierSet, chosen: Version) -> bool:
 def _is_version(spec: MatchSpec, version: str) -> bool:
     if spec.version in ("", "*") or spec.release == version:
         return True
-    read = version_of(version)
-    try:
-        specifier = SpecifierSet(as_specifier(spec))
-        return read is not None and specifier.contains(read, prereleases=True)
-    except (ValueError, InvalidSpecifier):
+    specifier, read = _specifier(spec.version), version_of(version)
+    if specifier is None:
         return spec.version.lstrip("=") == version
+    return read is not None and specifier.contains(read, prereleases=True)
 
 
 def _order(text: str) -> tuple[bool, Version, str]:
@@ -162,6 +171,7 @@ def _order(text: str) -> tuple[bool, Version, str]:
     return (version is not None, version or Version("0"), text)
 
 
+@lru_cache(_MOST_KEPT)
 def version_of(text: str) -> Version | None:
     """Return a version that Python's packages could have; None for `1.1.1k`, `9e`."""
     try:

@@ -73,7 +73,7 @@ def solved_changes(
         reason = tr("no solver is here; {tool} will decide", tool=solving.task.plan_request.request.manager)
         return changes, (not_solved(reason),) if changes else ()
     try:
-        return _solved(lines, changes, solving, solver), ()
+        return _solved(lines, changes, draft, solving, solver), ()
     except (Unreachable, InstallFailed) as error:
         return changes, (not_solved(error.because[0].text if error.because else error.message),)
     except KeyboardInterrupt:
@@ -83,10 +83,13 @@ def solved_changes(
 
 
 def _solved(
-    lines: tuple[DeclaredRequirement, ...], changes: Changes, solving: Solving, solver: Solver
+    lines: tuple[DeclaredRequirement, ...],
+    changes: Changes,
+    draft: Draft,
+    solving: Solving,
+    solver: Solver,
 ) -> Changes:
-    draft, packages = solving.draft(changes), solving.judging.packages
-    settled = settled_by(solving.judging.solution)
+    packages, settled = solving.judging.packages, settled_by(solving.judging.solution)
     outcome = least_moves(
         draft.fixed,
         draft.own,
