@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from adapted_papers import bare_environ, save_machine
 from conda_channel import ChannelServer
 from conda_packages import CondaPackage
 from conda_world import make_world
+from fake_conda import Transcript, fake_conda
 from serving import Site, serve
 
 from gpuenv.adapt.adapt import AdaptOptions, adapt
@@ -92,17 +94,26 @@ def adapted(
     lines = ("[[mirror]]", 'name = "lab"', "[mirror.conda]", f'root = "{site.url}"', "pkgs = []",
              f"cloud = {json.dumps(['conda-forge'])}")  # fmt: skip
     configuration.write_text("\n".join(lines), encoding="utf-8")
-    environ = {**bare_environ(tmp_path), "GPUENV_CONFIG": str(configuration), "NO_PROXY": "127.0.0.1"}
+    environ = {
+        **bare_environ(tmp_path),
+        "GPUENV_CONFIG": str(configuration),
+        "NO_PROXY": "127.0.0.1",
+        "PATH": str(tmp_path / "bin"),
+    }
 
     def answer(
-        machine: str, *specs: str, tell: Callable[[int], None] = lambda _: None, offline: bool = False
+        machine: str,
+        *specs: str,
+        tell: Callable[[int], None] = lambda _: None,
+        offline: bool = False,
+        manager: str = "conda",
     ) -> Adaptation:
         listed = "".join(f"  - {spec}\n" for spec in specs)
         Path("environment.yml").write_text(
             f"channels: [conda-forge]\ndependencies:\n{listed}", encoding="utf-8"
         )
         options = PlanOptions(
-            machines=(save_machine(machine, tmp_path),), mirrors=("lab",), manager="conda", offline=offline
+            machines=(save_machine(machine, tmp_path),), mirrors=("lab",), manager=manager, offline=offline
         )
         adapting = AdaptOptions((Path(),), None, patch_alone=True)
         return adapt(adapting, options, environ, target=".venv", tell=tell)
@@ -211,3 +222,60 @@ def test_interrupted_it_tells_what_is_known_by_then(adapted: Answer) -> None:
     assert changed(value) == {"numpy=1.19.2": "numpy==1.21.6"}
     (message,) = checked(value)
     assert "interrupted" in message
+
+
+@pytest.fixture
+def without_rattler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """py-rattler as if it were not installed."""
+    version = importlib.metadata.version
+
+    def lacking(name: str) -> str:
+        if name == "py-rattler":
+            raise importlib.metadata.PackageNotFoundError(name)
+        return version(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", lacking)
+
+
+def linked(*packages: CondaPackage) -> Transcript:
+    """What micromamba prints of a dry run that planned these."""
+    rows = [
+        {**package.index, "fn": package.filename, "url": f"https://conda.example/conda-forge/linux-64/{package.filename}",
+         "channel": "https://conda.example/conda-forge"}
+        for package in packages
+    ]  # fmt: skip
+    return Transcript(0, json.dumps({"success": True, "actions": {"LINK": rows, "FETCH": rows}}), "")
+
+
+@pytest.mark.usefixtures("without_rattler")
+def test_without_py_rattler_the_conda_tool_that_is_there_solves(
+    adapted: Answer, forge: tuple[CondaPackage, ...], tmp_path: Path
+) -> None:
+    fake = fake_conda(tmp_path / "bin", "micromamba")
+    wanted = {("pytorch", "1.10.2"), ("numpy", "1.19.2")}
+    chosen = [item for item in forge if (item.name, item.version) in wanted and "py37" in item.build]
+    fake.answers("plan", linked(*(item for item in chosen if "cuda112" not in item.build)))
+    value = adapted(CUDA_10, *OLD, "numpy=1.19.2", manager="micromamba")
+    assert value.changes == ()
+    assert checked(value) == []
+    (call,) = (call for call in fake.calls if "--dry-run" in call)
+    assert call.startswith("create")
+
+
+@pytest.mark.usefixtures("without_rattler")
+def test_what_a_conda_tool_cannot_solve_is_no_plan_and_says_who_requires_what(
+    adapted: Answer, tmp_path: Path
+) -> None:
+    fake = fake_conda(tmp_path / "bin", "micromamba").answers("plan", "mm-err-unsat")
+    fake.answers("words", "mm-quiet-unsat")
+    with pytest.raises(Unsatisfiable) as caught:
+        adapted(CUDA_10, *OLD, "numpy=1.19.2", manager="micromamba")
+    assert caught.value.because[0].text == "pytorch 2.9.1 requires cuda-version >=12.8,<13"
+
+
+@pytest.mark.usefixtures("without_rattler")
+def test_without_a_solver_lines_are_judged_and_it_is_said_that_nothing_was_solved(adapted: Answer) -> None:
+    value = adapted(NEW, *OLD, "numpy=1.19.2=py37h1234567_0", "helper=2.1", "widget=1.0")
+    assert changed(value) == {"numpy=1.19.2=py37h1234567_0": "numpy==1.21.6"}
+    (message,) = checked(value)
+    assert "no solver" in message
