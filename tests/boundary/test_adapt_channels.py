@@ -16,6 +16,7 @@ from conda_channel import ChannelServer
 from conda_packages import CondaPackage
 from conda_world import make_world
 from fake_conda import Transcript, fake_conda
+from index_server import serve_indexes
 from serving import Site, serve
 
 from gpuenv.adapt.adapt import AdaptOptions, adapt
@@ -107,6 +108,7 @@ def adapted(
         tell: Callable[[int], None] = lambda _: None,
         offline: bool = False,
         manager: str = "conda",
+        **more: str,
     ) -> Adaptation:
         listed = "".join(f"  - {spec}\n" for spec in specs)
         Path("environment.yml").write_text(
@@ -116,7 +118,7 @@ def adapted(
             machines=(save_machine(machine, tmp_path),), mirrors=("lab",), manager=manager, offline=offline
         )
         adapting = AdaptOptions((Path(),), None, patch_alone=True)
-        return adapt(adapting, options, environ, target=".venv", tell=tell)
+        return adapt(adapting, options, environ | more, target=".venv", tell=tell)
 
     return answer
 
@@ -204,6 +206,25 @@ def test_channels_that_cannot_be_read_leave_it_to_what_ships(adapted: Answer, si
     value = adapted(NEW, *OLD, "numpy=1.19.2=py37h1234567_0")
     assert changed(value)["numpy=1.19.2=py37h1234567_0"] is not None
     assert checked(value) != []
+
+
+def test_beside_a_torch_of_pip_the_packages_of_conda_are_solved_too(adapted: Answer) -> None:
+    specs = (
+        "python=3.7",
+        "numpy=1.19.2=py37h54aff64_0",
+        "widget=1.0",
+        "helper=2.1",
+        "pip",
+        "pip: [torch==1.10.2]",
+    )
+    with serve_indexes() as index:
+        value = adapted(CUDA_10, *specs, UV_DEFAULT_INDEX=index.pypi, UV_INDEX=index.pytorch)
+    assert {change.project: change.new for change in value.changes} == {
+        "numpy": "numpy==1.19.2",
+        "helper": "helper==1.2",
+    }
+    assert value.plan.conda is not None
+    assert value.plan.conda.mixed
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv import matrices
-from gpuenv.adapt.channels.judged_lines import Judging, judged_lines, with_channels, without_channels
-from gpuenv.adapt.channels.read import ReadChannels, read_packages
-from gpuenv.adapt.channels.solved_changes import Draft, Solving, not_solved, solved_changes
+from gpuenv.adapt.channels.by_channels import by_channels
+from gpuenv.adapt.channels.judged_lines import with_channels, without_channels
+from gpuenv.adapt.channels.read import read_packages
+from gpuenv.adapt.channels.solved_changes import Draft, draft_of, not_solved
 from gpuenv.adapt.dependencies import (
     BY_UV,
     Stack,
-    bounds_of_moves,
     limits_of_moves,
     resolvable,
     why_of,
@@ -74,7 +74,10 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
     drafting = _Drafting(task, best, solution, configuration)
     if read:
-        changes, warnings = _by_channels(stack, read, drafting, built)
+        names = tuple(channel.name for channel in drafting.draft(changes).part.channels)
+        unread = without_channels(built, read.packages(names), declared)
+        stack = replace(stack, changes=with_known_moves(stack, unread))
+        changes, warnings = by_channels(stack, read, task, drafting.draft)
     else:
         changes, warnings = _by_releases(stack, built)
     changes = _pip_changed(replace(stack, changes=changes), task)
@@ -97,10 +100,7 @@ class _Drafting(Struct, frozen=True):
     def draft(self, changes: tuple[RequirementChange, ...]) -> Draft:
         """Return what is asked of conda."""
         file = environment_of(self.task.project, changes, self.task.machine_target.platform)
-        part = self._plan_of(file).conda
-        if part is None:
-            raise AssertionError
-        return Draft(part, file.specs)
+        return draft_of(self._plan_of(file), file.specs)
 
     def _plan_of(self, file: EnvironmentFile) -> Plan:
         answer, nearest = self.best.answer, self.best.nearest
@@ -113,21 +113,6 @@ class _Drafting(Struct, frozen=True):
         )
         plan = replace(plan, warnings=(*plan.warnings, *answer.warnings))
         return in_conda(plan, replace(self.task.plan_request, file=file))
-
-
-def _by_channels(
-    stack: Stack, read: ReadChannels, drafting: _Drafting, built: BuiltReleases
-) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
-    """Return the changes by what the channels have and by a solver, and warnings."""
-    task, declared = drafting.task, drafting.task.project.declared
-    channels = tuple(channel.name for channel in drafting.draft(stack.changes).part.channels)
-    packages = read.packages(channels)
-    changes = with_known_moves(stack, without_channels(built, packages, declared))
-    judging = Judging(packages, stack.solution, task.machine_target.platform, bounds_of_moves(stack))
-    changes = judged_lines(stack.wishes, changes, judging)
-    bundle = stack.configuration.access.ca_bundle
-    solving = Solving(judging, task, drafting.draft, read.located, bundle)
-    return solved_changes(declared, changes, solving)
 
 
 def _by_releases(

@@ -29,7 +29,7 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
-from gpuenv.planning.make_plan import completed
+from gpuenv.planning.make_plan import completed, in_conda
 from gpuenv.planning.pages.listings import PlanListings, list_files
 from gpuenv.planning.pages.torch_bound import PageReader
 from gpuenv.resolution.decision import Solution
@@ -51,16 +51,39 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     )
     nearest = find_nearest(_with_pages(question, listed, task), task.project)
     stack, adapted = _first_that_resolves(nearest, task, listed)
-    changes = without_builds(stack, adapted.changes)
+    unsolved: tuple[PlanWarning, ...] = ()
+    if wanted.request.manager in CONDA_MANAGERS:  # which brings what stands in conda's part
+        changes, unsolved = _in_conda(replace(stack, changes=adapted.changes), adapted, task)
+        wanted = replace(wanted, file=environment_of(task.project, changes, task.machine_target.platform))
+    else:
+        changes = without_builds(stack, adapted.changes)
     if task.is_interrupted:
         wanted = replace(wanted, options=replace(wanted.options, offline=True))
-    if wanted.request.manager in CONDA_MANAGERS:  # which brings what stands in conda's part
-        wanted = replace(wanted, file=environment_of(task.project, changes, task.machine_target.platform))
     plan = completed(
         adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
     )
-    warnings = (*_unread(nearest), *_without_release(nearest, stack.solution), *plan.warnings)
+    warnings = (*_unread(nearest), *_without_release(nearest, stack.solution), *plan.warnings, *unsolved)
     return replace(plan, warnings=warnings), changes
+
+
+def _in_conda(
+    stack: Stack, adapted: Adapted, task: Task
+) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
+    """Return the changes with those of conda's part, beside which torch is a wheel, and warnings."""
+    from gpuenv.adapt.channels.by_channels import by_channels  # noqa: PLC0415 - for conda alone
+    from gpuenv.adapt.channels.read import read_packages  # noqa: PLC0415
+    from gpuenv.adapt.channels.solved_changes import Draft, draft_of  # noqa: PLC0415
+    from gpuenv.resolution.conda.plan_part import with_conda_python  # noqa: PLC0415
+
+    def draft(changes: tuple[RequirementChange, ...]) -> Draft:
+        file = environment_of(task.project, changes, task.machine_target.platform)
+        plan = with_conda_python(adapted.plan, adapted.question.target, file.specs)
+        return draft_of(in_conda(plan, replace(task.plan_request, file=file)), file.specs)
+
+    read = read_packages(task, stack.configuration)
+    if read is None:
+        return without_builds(stack, stack.changes), ()
+    return by_channels(stack, read, task, draft)
 
 
 def _unread(nearest: Nearest) -> Iterator[PlanWarning]:

@@ -21,7 +21,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.conda import CondaChannel, CondaPlan
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.match_spec import parse_match_spec
-from gpuenv.model.plan import PlanWarning
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.steps import conda_wanted
 from gpuenv.process.surroundings import cache_root
 
@@ -41,6 +41,13 @@ class Draft(Struct, frozen=True):
     def fixed(self) -> tuple[str, ...]:
         """The specs that a solver has to hold: Python, torch and what goes with it."""
         return self.part.specs[: len(self.part.specs) - len(self.own)]
+
+
+def draft_of(plan: Plan, own: tuple[str, ...]) -> Draft:
+    """Return what a plan of a conda environment asks of conda."""
+    if plan.conda is None:
+        raise AssertionError
+    return Draft(plan.conda, own)
 
 
 class Solving(Struct, frozen=True):
