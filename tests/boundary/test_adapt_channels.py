@@ -108,6 +108,7 @@ def adapted(
         tell: Callable[[int], None] = lambda _: None,
         offline: bool = False,
         manager: str = "conda",
+        channel: str = "auto",
         **more: str,
     ) -> Adaptation:
         listed = "".join(f"  - {spec}\n" for spec in specs)
@@ -115,7 +116,11 @@ def adapted(
             f"channels: [conda-forge]\ndependencies:\n{listed}", encoding="utf-8"
         )
         options = PlanOptions(
-            machines=(save_machine(machine, tmp_path),), mirrors=("lab",), manager=manager, offline=offline
+            machines=(save_machine(machine, tmp_path),),
+            mirrors=("lab",),
+            manager=manager,
+            channel=channel,
+            offline=offline,
         )
         adapting = AdaptOptions((Path(),), None, patch_alone=True)
         return adapt(adapting, options, environ | more, target=".venv", tell=tell)
@@ -218,7 +223,9 @@ def test_beside_a_torch_of_pip_the_packages_of_conda_are_solved_too(adapted: Ans
         "pip: [torch==1.10.2]",
     )
     with serve_indexes() as index:
-        value = adapted(CUDA_10, *specs, UV_DEFAULT_INDEX=index.pypi, UV_INDEX=index.pytorch)
+        value = adapted(
+            CUDA_10, *specs, channel="wheels", UV_DEFAULT_INDEX=index.pypi, UV_INDEX=index.pytorch
+        )
     assert {change.project: change.new for change in value.changes} == {
         "numpy": "numpy==1.19.2",
         "helper": "helper==1.2",
