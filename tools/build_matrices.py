@@ -30,6 +30,7 @@ from matrix_tables.libraries import build_libraries
 from matrix_tables.mirrors import build_mirrors
 from matrix_tables.pythons import build_pythons
 from matrix_tables.releases import build_releases
+from matrix_tables.reports import build_reports
 from matrix_tables.schemas import schema_texts
 from matrix_tables.signatures import build_signatures
 from matrix_tables.torch import build_torch
@@ -99,6 +100,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "images": build_images,
         "pythons": build_pythons,
         "releases": build_releases,
+        "reports": build_reports,
         "ecosystem": lambda: build_ecosystem(facts),
         "api-changes": build_api_changes,
     }

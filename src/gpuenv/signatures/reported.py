@@ -32,7 +32,17 @@ class FactPattern(Struct, frozen=True):
     """
 
     program: str
-    pattern: re.Pattern[str]
+    regex: str
+    needs: tuple[tuple[str, ...], ...]
+
+    def may_match(self, lower: str) -> bool:
+        """Whether a text, in lower case, has the words of a way to match."""
+        return any(all(word in lower for word in way) for way in self.needs)
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when it is first needed."""
+        return re.compile(self.regex, re.MULTILINE)
 
 
 class ReportedFact(Struct, frozen=True):
@@ -64,12 +74,12 @@ class Reported(Struct, frozen=True):
 def parse_report(row: Mapping[str, Any]) -> FactPattern:
     r"""Parse one row of matrices/reports.json; raise ValueError.
 
-    {"program": "nvidia-smi", "pattern": "Driver Version: (?P<driver>\\d{3}\\.[\\d.]+)", "sample": "...",
-     "facts": {"driver": "535.129.03"}, "source": "..."}
+    {"program": "nvidia-smi", "pattern": "Driver Version: (?P<driver>\\d{3}\\.[\\d.]+)",
+     "needs": [["driver", "version"]], "sample": "...", "facts": {"driver": "535.129.03"}, "source": "..."}
     """
     try:
-        return FactPattern(str(row["program"]), re.compile(row["pattern"], re.MULTILINE))
-    except (KeyError, TypeError, re.error) as error:
+        return FactPattern(str(row["program"]), str(row["pattern"]), tuple(map(tuple, row["needs"])))
+    except (KeyError, TypeError) as error:
         raise ValueError(tr("is not a valid row of reports: {error}", error=error)) from None
 
 
@@ -80,7 +90,10 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     gpus: dict[int, tuple[int, str]] = {}
     whole = len(text) <= _START + _END
     spans = [(0, len(text))] if whole else [(0, _START), (len(text) - _END, len(text))]
+    lower = "\n".join(text[start:end] for start, end in spans).lower()
     for report in reports:
+        if not report.may_match(lower):
+            continue
         for start, end in spans:
             for match in report.pattern.finditer(text, start, end):
                 found = {name: value.strip() for name, value in match.groupdict().items() if value}

@@ -162,7 +162,9 @@ FIELDS: Mapping[str, Kinds] = {
         "tool": one_of("pip", "uv"), "pattern": REGEX, "problem": TEXT, **_SOURCE,
     }},
     "reports": {None: {
-        "program": TEXT, "pattern": REGEX, "sample": TEXT, "facts": mapping(TEXT), **_SOURCE,
+        "program": TEXT, "pattern": REGEX,
+        "needs": list_of(list_of(TEXT, least=1), least=1),  # words, of one group of which a text has all
+        "sample": TEXT, "facts": mapping(TEXT), **_SOURCE,
     }},
     "nvidia-smi": _kinds(field=_SMI, message=_SMI, refusal=_SMI),
     "tegra": {None: {
