@@ -20,9 +20,9 @@ from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
-from gpuenv.adapt.nearest.ranking import MOST_TORCHES, Nearness
+from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
-from gpuenv.adapt.nearest.search import Nearest, find_nearest
+from gpuenv.adapt.nearest.search import Nearest, find_nearest, nearest_torches
 from gpuenv.adapt.task import Task
 from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr
@@ -119,17 +119,16 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
     names = bound_projects(question.request, question.target, question.pythons, question.knowledge)
     if not names:
         return question
-    torches = dict.fromkeys(
-        solution.candidate.torch for solution in find_nearest(question, task.project).choices
-    )
+    torches = nearest_torches(question, task.project)
     configuration, offline = listed.configurations[0], task.plan_request.options.offline
     question = question.with_request(replace(question.request, extensions=names))
     with HttpClient(task.environ, access=configuration.access, offline=offline) as client:
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
-        for torch in list(torches)[:MOST_TORCHES]:
+        for torch in torches:
             request = with_others_free(question.request).with_requirement(f"torch=={torch}")
-            read = reader.read_on(question.with_request(request))
+            builds = tuple(item for item in question.candidates if item.torch == torch)
+            read = reader.read_on(replace(question.with_request(request), candidates=builds))
             question = question.with_listings(read.listings[len(question.listings) :])
             if decide(read).choices:
                 break

@@ -137,8 +137,9 @@ def admits(specifier: SpecifierSet, version: Version) -> bool:
     """Whether `version` fits; pre-releases only where the specifier names one."""
     if not specifier:
         return not version.is_prerelease
-    allowed = any(named.is_prerelease for named in named_versions(specifier))
-    return (allowed or not version.is_prerelease) and specifier.contains(version, prereleases=True)
+    if version.is_prerelease and not any(named.is_prerelease for named in named_versions(specifier)):
+        return False
+    return specifier.contains(version, prereleases=True)
 
 
 def parse_requirements(texts: tuple[str, ...]) -> tuple[Requirement, ...]:

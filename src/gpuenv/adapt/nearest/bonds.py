@@ -75,10 +75,16 @@ class _Bonds:
         self._demands = cache(_demands_in)
         self._of_torch = cache(self._asked_by_torch)
         self._to_torch = cache(self._asked_of_torch)
+        self._kept: dict[tuple[int, str], Broken] = {}  # by the identity of builds, which the question keeps
 
     def broken(self, candidate: Candidate, python: PythonOffer) -> Broken:
         """Return the packages that can't stay as they are asked for, first those that torch asks for."""
-        release = str(full_version(python))
+        key = id(candidate), str(full_version(python))
+        if key not in self._kept:
+            self._kept[key] = self._broken(candidate, key[1])
+        return self._kept[key]
+
+    def _broken(self, candidate: Candidate, release: str) -> Broken:
         wanted = index_of(self._question.request.others).specifiers(self._platform, release)
         of_torch: Broken = ()
         if wanted and candidate.kind != "conda":  # conda's builds bring packages of conda's

@@ -7,7 +7,7 @@ plan would choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice, product
 
 from msgspec.structs import replace
@@ -77,13 +77,22 @@ class Nearness:
         """
         settled: list[Settled] = []
         torches: set[Version] = set()
-        for _, near in groupby(sorted(solutions, key=self._torch_rank), key=self._torch_rank):
-            own = [item for item in map(self._settled, near) if item is not None]
-            settled += own
-            torches |= {item.solution.candidate.torch for item in own}
+        for near in self._by_torch(solutions):
+            settled += near
+            torches |= {item.solution.candidate.torch for item in near}
             if len(torches) >= MOST_TORCHES:
                 break
-        return tuple(sorted(settled, key=self.rank))
+        return tuple(settled)
+
+    def torches(self, solutions: Iterable[Solution]) -> Iterator[Version]:
+        """Yield the few nearest torch releases, as `ranked` has them; each is judged when asked for."""
+        near = (item.solution.candidate.torch for group in self._by_torch(solutions) for item in group)
+        return islice(_each_once(near), MOST_TORCHES)
+
+    def _by_torch(self, solutions: Iterable[Solution]) -> Iterator[list[Settled]]:
+        """Yield the choices with their nearest companions, those with equally near torches together."""
+        for _, near in groupby(sorted(solutions, key=self._torch_rank), key=self._torch_rank):
+            yield sorted((item for item in map(self._settled, near) if item is not None), key=self.rank)
 
     def _torch_rank(self, solution: Solution) -> tuple[int, int]:
         return self._of_torch(solution, self.wishes(solution.python))
@@ -209,3 +218,11 @@ def _of_bonds(settled: Settled) -> Move:
     """Return how far packages move that torch pins, or that pin torch."""
     far = [pin.far for pin in settled.moved if pin.far]
     return len(far), sum(far)
+
+
+def _each_once(releases: Iterable[Version]) -> Iterator[Version]:
+    seen: set[Version] = set()
+    for release in releases:
+        if release not in seen:
+            seen.add(release)
+            yield release

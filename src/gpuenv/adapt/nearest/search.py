@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -87,6 +87,19 @@ def find_nearest(
         if settled:
             solutions = tuple(item.solution for item in settled)
             return Nearest(question, tried, Decision(solutions, decision.rejected), settled)
+    raise refuse(question, decide(_free(question)))
+
+
+def nearest_torches(question: ResolutionInput, project: Project) -> Iterator[Version]:
+    """Yield the releases of torch that `find_nearest` would choose from, the nearest first, each when asked.
+
+    Raises Unsatisfiable or Unreachable where there is none.
+    """
+    for tried in _fewer_and_fewer(question):
+        torches = Nearness(tried, project).torches(decide(_free(tried)).choices)
+        first = next(torches, None)
+        if first is not None:
+            return chain((first,), torches)
     raise refuse(question, decide(_free(question)))
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from gpuenv.adapt.model import DependencyFile
@@ -51,8 +52,12 @@ def read_environment(file: DependencyFile, platform: Platform) -> ParsedFile:
     return collector.result()
 
 
+@lru_cache(maxsize=4)
 def compose(text: str) -> Any:
-    """Return the root of a YAML mapping as ruamel's nodes, which know their places; raise ValueError."""
+    """Return the root of a YAML mapping as ruamel's nodes, which know their places; raise ValueError.
+
+    Nobody changes the nodes: a file is read for several platforms, and once more when it is to be changed.
+    """
     from ruamel.yaml import YAML  # noqa: PLC0415 - only where such a file is read
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415
 

@@ -8,6 +8,8 @@ for every GPU.
 
 from __future__ import annotations
 
+from functools import cache
+
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
@@ -194,6 +196,7 @@ def companion_variant(item: IndexedFile, target: Target, knowledge: Knowledge) -
     return pypi_variant(project, item.release, target.platform, knowledge)
 
 
+@cache
 def pypi_variant(project: str, release: Version, platform: Platform, knowledge: Knowledge) -> Variant | None:
     """Return the variant of a companion's files on PyPI: the one read, else its first torch's there."""
     known = knowledge.companion_release(project, release)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from functools import cache
 
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from gpuenv.i18n.messages import gettext, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import KnownBad
 from gpuenv.knowledge.version_ranges import lies_apart, lies_within
+from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.known_bad_facts import KnownBadFacts
 
@@ -28,28 +31,49 @@ def applying(facts: KnownBadFacts, knowledge: Knowledge) -> tuple[KnownBad, ...]
     a bad version of it. A row that constrains and warns does either: where the user pins the bad version, it
     warns.
     """
-    (torch,) = facts.versions["torch"]
     conda = "channel" in facts.words
-    return tuple(_left_to_do(row, facts) for row in _about(torch, knowledge, conda) if _applies(row, facts))
-
-
-@cache
-def _about(torch: Version, knowledge: Knowledge, conda: bool) -> tuple[KnownBad, ...]:
-    """The rows that can apply to a torch, and that this rule judges: most are about others."""
+    key = knowledge, conda, frozenset(facts.versions), *(facts.words.get(name) for name in _OF_MACHINE)
+    kept = _open_rows(facts.requested)
+    if key not in kept:
+        judges = (_JUDGE, _OF_CONDA) if conda else (_JUDGE,)
+        kept[key] = tuple(_open_among((row for row in knowledge.known_bad if row.judge in judges), facts))
     return tuple(
-        row
-        for row in knowledge.known_bad
-        if (row.judge == _JUDGE or (conda and row.judge == _OF_CONDA))
-        and any(
-            all(name != "torch" or _contains(wanted, torch) for name, wanted in item) for item in row.when
-        )
+        _left_to_do(row, facts)
+        for row, items in kept[key]
+        if any(all(_holds(name, wanted, row, facts) for name, wanted in item) for item in items)
     )
 
 
-def _applies(row: KnownBad, facts: KnownBadFacts) -> bool:
-    if any(map(facts.has, row.unless)):
-        return False
-    return any(all(_holds(name, wanted, row, facts) for name, wanted in item) for item in row.when)
+_Items = tuple[tuple[tuple[str, SpecifierSet | str], ...], ...]
+_OpenRows = tuple[tuple[KnownBad, _Items], ...]
+_OF_MACHINE = ("os", "arch", "platform", "manager")  # words that are the same for all that is compared
+_open_rows: ByIdentity[Mapping[str, SpecifierSet], dict[tuple[object, ...], _OpenRows]]
+_open_rows = ByIdentity(lambda _: {})
+
+
+def _open_among(rows: Iterable[KnownBad], facts: KnownBadFacts) -> Iterator[tuple[KnownBad, _Items]]:
+    """Yield the rows that what is asked for leaves open, each with the conditions still to be judged.
+
+    Those on other packages and on the machine are the same for all builds that come with the same projects.
+    """
+    for row in rows:
+        if any(map(facts.has, row.unless)):
+            continue
+        held = (item for item in row.when if all(_is_open(*at, row, facts) for at in item))
+        items = tuple(tuple(at for at in item if _varies(at[0], facts)) for item in held)
+        if items:
+            yield row, items
+
+
+def _is_open(name: str, wanted: SpecifierSet | str, row: KnownBad, facts: KnownBadFacts) -> bool:
+    return _varies(name, facts) or _holds(name, wanted, row, facts)
+
+
+def _varies(name: str, facts: KnownBadFacts) -> bool:
+    """Whether a condition is on a build, its Python or what comes with it."""
+    if "*" in name:
+        return any(fnmatchcase(version, name) for version in facts.versions)
+    return name in facts.versions or (name in facts.words and name not in _OF_MACHINE)
 
 
 def _holds(name: str, wanted: SpecifierSet | str, row: KnownBad, facts: KnownBadFacts) -> bool:
@@ -73,7 +97,15 @@ def specifiers_on(fact: str, knowledge: Knowledge) -> tuple[SpecifierSet, ...]:
 
 
 def _contains(wanted: SpecifierSet | str, version: Version) -> bool:
-    return isinstance(wanted, SpecifierSet) and wanted.contains(version, prereleases=True)
+    if not isinstance(wanted, SpecifierSet):
+        return False
+    known = _contained(wanted)
+    if version not in known:
+        known[version] = wanted.contains(version, prereleases=True)
+    return known[version]
+
+
+_contained: ByIdentity[SpecifierSet, dict[Version, bool]] = ByIdentity(lambda _: {}, most=1024)
 
 
 @cache
