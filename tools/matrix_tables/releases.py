@@ -16,9 +16,10 @@ def build_releases() -> list[Row]:
     """Make the rows of releases.json: those of PyPI's wheels, then what is bound on conda's channels."""
     table = read_toml(DATA / "releases.toml")
     bound = [{"kind": "bound", "evidence": "matrix", **entry} for entry in table["bound"]]
+    systems = [{"kind": "system", "evidence": "matrix", **entry} for entry in table["system"]]
     same = [
         {"kind": "same", "project": project, "source": entry["source"], "evidence": "matrix"}
         for entry in table["same"]
         for project in sorted(entry["projects"])
     ]
-    return [*load_rows(READ / "releases.json"), *bound, *same]
+    return [*load_rows(READ / "releases.json"), *bound, *systems, *same]

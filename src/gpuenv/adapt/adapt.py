@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv import matrices
+from gpuenv.adapt.cuda_of_names import other_cudas
 from gpuenv.adapt.left_out import left_out, warnings_about
 from gpuenv.adapt.model import Adaptation, Project, RequirementChange
 from gpuenv.adapt.nearest.request import python_of
@@ -98,7 +99,10 @@ def adapt(
     warnings = (PlanWarning("left", text) for text in (*project.warnings, *messages))
     lost = left_out(project, plan, changes, task.machine_target.platform)
     about = (PlanWarning("not-in-plan", text) for text in warnings_about(lost))
-    bounds = (PlanWarning("bound", text) for text in _bounds_left(project, PythonOffer(plan.python)))
+    cudas = other_cudas(project, plan, task.machine_target)
+    bounds = (
+        PlanWarning("bound", text) for text in (*_bounds_left(project, PythonOffer(plan.python)), *cudas)
+    )
     plan = replace(plan, warnings=(*warnings, *about, *bounds, *plan.warnings))
     return Adaptation(project, plan, changes, adapted_files(project, changes), lost)
 

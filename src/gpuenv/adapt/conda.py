@@ -119,7 +119,7 @@ def _by_releases(
     stack: Stack, built: BuiltReleases
 ) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
     """Return the changes by what is known of releases without a channel, and a warning."""
-    if not stack.changes:
+    if not stack.changes and not without_builds(stack, ()):
         return (), ()
     changes = without_builds(stack, with_known_moves(stack, built))
     return changes, (not_solved(tr("conda's solver decides")),)

@@ -11,10 +11,12 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from gpuenv import matrices
 from gpuenv.adapt.minimal_upgrades import Moves, PackageUpgrade, Settlement
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
 from gpuenv.adapt.nearest.other_pins import moved_with_python, moved_with_torch
+from gpuenv.adapt.nearest.other_systems import changed_from_other_system
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch
 from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
@@ -22,7 +24,7 @@ from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
-from gpuenv.knowledge.built_releases import BuiltReleases
+from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
@@ -154,9 +156,13 @@ def bounds_of_moves(stack: Stack) -> dict[str, SpecifierSet]:
 
 
 def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
-    """Return the changes with those of an export's lines, where its builds are for another Python."""
+    """Return the changes with those of an export's lines, whose builds are for another Python or system."""
     bounds = bounds_of_moves(stack)
-    return freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
+    changes = freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
+    if not any(line.notation == "conda" for lines in stack.wishes.lines.values() for line in lines):
+        return changes
+    built = parse_built_releases(matrices.load("releases"))
+    return changed_from_other_system(stack.wishes, stack.question.target.platform, built, changes)
 
 
 def refused(failures: list[tuple[Solution, Unresolvable]]) -> Unsatisfiable:

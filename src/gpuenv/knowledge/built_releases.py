@@ -11,6 +11,8 @@ from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gpuenv.knowledge.records import DriverOs
+
 Bound = Literal["torch", "cuda", "toolkit", "included"]
 BOUND: tuple[Bound, ...] = get_args(Bound)
 
@@ -23,12 +25,21 @@ class BoundPackage(Struct, frozen=True):
     source: str
 
 
+class SystemPackage(Struct, frozen=True):
+    """conda packages that serve one system alone."""
+
+    package: re.Pattern[str]
+    system: DriverOs
+    source: str
+
+
 class BuiltReleases(Struct, frozen=True, eq=False):
     """The rows of releases.json; `pythons` has the releases of a project, oldest first, with theirs."""
 
     pythons: Mapping[str, tuple[tuple[Version, frozenset[str]], ...]]
     packages: tuple[BoundPackage, ...]
     same: frozenset[str]  # projects whose name is the same on conda's channels and on PyPI
+    systems: tuple[SystemPackage, ...] = ()
 
     def is_built(self, project: str, wanted: SpecifierSet, python: str) -> bool:
         """Whether one of the releases asked for is built for a Python (`cp39`); True where none is known."""
@@ -56,6 +67,10 @@ class BuiltReleases(Struct, frozen=True, eq=False):
         found = ((package, package.package.fullmatch(name)) for package in self.packages)
         return next(((package, match) for package, match in found if match), None)
 
+    def system_of(self, name: str) -> SystemPackage | None:
+        """Return the one system that a conda package serves; None for one of several, or not known."""
+        return next((item for item in self.systems if item.package.fullmatch(name)), None)
+
 
 def _admits(wanted: SpecifierSet, version: Version) -> bool:
     return wanted.contains(version, prereleases=True)
@@ -65,14 +80,17 @@ def parse_built_releases(rows: Iterable[Mapping[str, Any]]) -> BuiltReleases:
     """Parse the rows of releases.json; raise KeyError, TypeError or ValueError."""
     pythons: defaultdict[str, list[tuple[Version, frozenset[str]]]] = defaultdict(list)
     packages: list[BoundPackage] = []
+    systems: list[SystemPackage] = []
     same: set[str] = set()
     for row in rows:
         if row["kind"] == "bound":
             packages.append(BoundPackage(re.compile(row["package"]), row["bound"], row["source"]))
+        elif row["kind"] == "system":
+            systems.append(SystemPackage(re.compile(row["package"]), row["system"], row["source"]))
         elif row["kind"] == "same":
             same.add(row["project"])
         else:
             names = frozenset(row["pythons"])
             pythons[row["project"]] += [(Version(version), names) for version in row["versions"]]
     ordered = {project: tuple(sorted(items, key=lambda item: item[0])) for project, items in pythons.items()}
-    return BuiltReleases(ordered, tuple(packages), frozenset(same))
+    return BuiltReleases(ordered, tuple(packages), frozenset(same), tuple(systems))

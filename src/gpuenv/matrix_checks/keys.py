@@ -82,6 +82,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
     "releases": {
         "pythons": ("kind", "project", "pythons"),
         "bound": ("kind", "package"),
+        "system": ("kind", "package"),
         "same": ("kind", "project"),
     },
     "api-changes": {None: ("id",)},

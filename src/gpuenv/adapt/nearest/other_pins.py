@@ -18,13 +18,14 @@ from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.built_releases import BoundPackage, BuiltReleases
 from gpuenv.model.errors import Because
-from gpuenv.model.match_spec import parse_match_spec
+from gpuenv.model.match_spec import MatchSpec, parse_match_spec
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK, admits
 
 _SOURCE = "matrix releases.json"
+_OF_TORCH = re.compile(r"(?:^|_)(?:py)?torch_?\d")
 _EXACT = re.compile(r"(?P<name>[^=]+)==(?P<minor>\d+\.\d+)\.\d[^*]*")
 
 
@@ -98,11 +99,17 @@ def moved_with_torch(
         if line.notation == "conda" and id(line) not in taken
     ]
     for line in lines:
-        name = parse_match_spec(line.text).name
-        found = built.bound(name)
+        spec = parse_match_spec(line.text)
+        found = built.bound(spec.name) or _by_build(spec)
         change = _with_torch(line, found, candidate, wishes) if found else None
         changes = (*changes, change) if change else changes
     return changes
+
+
+def _by_build(spec: MatchSpec) -> tuple[BoundPackage, re.Match[str]] | None:
+    """Return how a package is bound whose build names its torch: `py38_torch_1.9.0_cu111`."""
+    name = re.compile(re.escape(spec.name)).fullmatch(spec.name)
+    return (BoundPackage(name.re, "torch", _SOURCE), name) if name and _OF_TORCH.search(spec.build) else None
 
 
 def _with_torch(

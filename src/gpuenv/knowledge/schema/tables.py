@@ -245,6 +245,7 @@ FIELDS: Mapping[str, Kinds] = {
             **ORIGIN,
         },
         bound={"package": REGEX, "bound": one_of(*BOUND), **ORIGIN},
+        system={"package": REGEX, "system": one_of(*SYSTEMS), **ORIGIN},
         same={"project": NAME, **ORIGIN},  # its package on conda's channels is named so, too
     ),
     "api-changes": {None: {
