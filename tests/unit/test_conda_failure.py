@@ -21,6 +21,7 @@ KINDS = (
     ("conda-err-neterr", "channel", "CONNECTION FAILED", "http://127.0.0.1:1/conda-forge/linux-64/current_repodata.json"),
     ("conda-nospace", "disk-full", "No space left", None),
     ("conda-corrupt", "corrupt", "mismatch", "http://127.0.0.1:18123/corrupt/noarch/tzdata-2024b-hc8b5060_0.conda"),
+    ("conda-cut", "channel", "Connection broken: IncompleteRead", None),
     ("conda-dry-existing", "existing", "existing conda environment", None),
     ("conda-SIGINT-download", "interrupted", "SIGINT", None),
     ("conda-pip-fail", "other", "nosuch==9", None),
@@ -53,6 +54,20 @@ def test_mambas_levels_advice_and_last_line_are_left_out(name: str) -> None:
     assert "libmamba" not in reason
     assert "issues/new" not in reason
     assert reason.count("Could not solve") <= 1
+
+
+def test_of_several_errors_each_is_told_and_the_known_one_judged() -> None:
+    """Conda's own message is `Multiple Errors Encountered.`."""
+    unknown = {"exception_name": "KeyError", "message": "'info'"}
+    inner = {
+        "exception_name": "CondaMultiError",
+        "errors": [{"exception_name": "NoSpaceLeftError", "message": "full"}],
+    }
+    document = {"exception_name": "CondaMultiError", "error": "Multiple Errors Encountered."}
+    several = parse_failure(json.dumps({**document, "errors": [unknown, unknown, inner]}), KNOWN)
+    assert (several.kind, several.reason) == ("disk-full", "full\n'info'")
+    lonely = parse_failure(json.dumps({**document, "errors": [unknown, "?"]}), KNOWN)
+    assert (lonely.kind, lonely.reason) == ("other", "'info'")
 
 
 def test_a_tool_that_printed_nothing_is_told_so() -> None:

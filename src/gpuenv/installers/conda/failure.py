@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, cast, get_args
 
 from msgspec import Struct
@@ -96,7 +96,7 @@ def parse_failure(text: str, known: FailureWords) -> CondaFailure:
     except ValueError:
         name, message = None, text
     reason = _plain(message, known)
-    kind = known.of_exception(name) or known.of_text(message)
+    kind = _kind(name, message, known)
     if kind == "unsatisfiable" and known.of_text(message) == "no-gpu":
         kind = "no-gpu"
     match = _URL.search(reason) if kind in {"channel", "corrupt", "terms"} else None
@@ -120,16 +120,27 @@ def _silent() -> str:
 
 
 def _exception(document: dict[str, Any], known: FailureWords) -> tuple[str | None, str]:
-    """Return the name of conda's exception, and the message."""
-    errors = document.get("errors")
-    for item in errors if isinstance(errors, list) else ():
-        name, message = _name_and_message(item)
-        if known.of_exception(name) or known.of_text(message) != "other":
-            return name, message
+    """Return the name of conda's exception, and the message; of several the known one is first."""
+    errors = [_name_and_message(item) for item in _inner(document)]
+    if errors:
+        errors.sort(key=lambda error: _kind(*error, known) == "other")
+        return errors[0][0], "\n".join(dict.fromkeys(message for _, message in errors if message))
     problems = document.get("solver_problems")
     if isinstance(problems, list):
         return None, "\n".join(str(problem) for problem in problems)
     return _name_and_message(document)
+
+
+def _inner(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the errors in a CondaMultiError, which may be such errors themselves."""
+    errors = document.get("errors")
+    for item in errors if isinstance(errors, list) else ():
+        if isinstance(item, dict):
+            yield from _inner(item) if item.get("errors") else (item,)
+
+
+def _kind(name: str | None, message: str, known: FailureWords) -> Kind:
+    return known.of_exception(name) or known.of_text(message)
 
 
 def _name_and_message(error: Any) -> tuple[str | None, str]:

@@ -141,9 +141,8 @@ def error_of(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> 
     because = (Because(failure.reason, tool.path),)
     data = {"kind": failure.kind, "url": failure.url, "returncode": returncode}
     if failure.kind == "channel":
-        facts = {"tool": tool.tool, "url": failure.url or tr("one address")}
         return Unreachable(
-            tr("{tool} cannot read the channel at {url}", **facts),
+            _unreachable(tool, failure.url),
             code="channel-unreachable",
             because=because,
             fixes=(Fix(tr("choose another source with --mirror"), "gpuenv mirrors list"),),
@@ -165,6 +164,14 @@ def error_of(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> 
         because=because,
         data=data,
     )
+
+
+def _unreachable(tool: CondaTool, url: str | None) -> str:
+    if url is None:
+        return tr("a download of {tool} broke off", tool=tool.tool)
+    if url.endswith((".conda", ".tar.bz2")):
+        return tr("{tool} cannot fetch {url}", tool=tool.tool, url=url)
+    return tr("{tool} cannot read the channel at {url}", tool=tool.tool, url=url)
 
 
 def _terms(tool: CondaTool, failure: CondaFailure) -> UsageError:
