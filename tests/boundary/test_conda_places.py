@@ -19,7 +19,7 @@ from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
 from gpuenv.installers.conda.commands import steps
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
-from gpuenv.model.errors import InstallFailed
+from gpuenv.model.errors import GpuenvError, InstallFailed
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths, EnvironmentStore
 from gpuenv.operations.create_conda import CondaCreation, environments_home, make_conda_environment
@@ -59,8 +59,9 @@ def tool_with(
     return fake.answers("make", Transcript(0, '{"success": true}', ""))
 
 
-def make(tmp_path: Path, environ: dict[str, str], *urls: str, offline: bool = False) -> None:
-    """Make the environment of the transcripts at `envs/paper`."""
+def make(tmp_path: Path, environ: dict[str, str], *urls: str, offline: bool = False) -> list[str]:
+    """Make the environment of the transcripts at `envs/paper`; return what was told."""
+    messages: list[str] = []
     urls = urls or ("file:///srv/channel/conda-forge",)
     part = CondaPlan(
         (CondaChannel("conda-forge", urls),), ("python 3.11.*", PIN.spec), (PIN,), "linux-64", "12.8"
@@ -69,9 +70,10 @@ def make(tmp_path: Path, environ: dict[str, str], *urls: str, offline: bool = Fa
     made: Plan = replace(plan(), manager="micromamba", conda=part, requirements=())
     made = replace(made, sources=replace(made.sources, offline=offline))
     made = replace(made, steps=steps("micromamba", conda_wanted(part, str(environment.path))))
-    running = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
+    running = StepEnvironment(environ=environ, log=tmp_path / "log", executables={}, tell=messages.append)
     making = CondaCreation(running, lambda _, __: None, lambda: None)
     make_conda_environment(made, part, environment, making)
+    return messages
 
 
 Free = Callable[[Path], int]
@@ -171,3 +173,41 @@ def test_a_tool_is_told_that_it_is_offline(tmp_path: Path, environ: dict[str, st
     make(tmp_path, environ, offline=offline)
     told = fake.variables["CONDA_OFFLINE"], fake.variables["MAMBA_OFFLINE"]
     assert told == (("true", "true") if offline else ("", ""))
+
+
+ROTTEN, WHOLE = "https://rotten.example/a/conda-forge", "https://whole.example/a/conda-forge"
+
+
+@pytest.mark.parametrize("name", ["mm-corrupt", "conda-corrupt", "conda-cut"])
+def test_a_package_that_can_not_be_had_is_taken_from_the_next_mirror(
+    tmp_path: Path, environ: dict[str, str], name: str
+) -> None:
+    (tmp_path / "pkgs").mkdir()
+    fake = tool_with(tmp_path, caches=(tmp_path / "pkgs",)).is_rotten_at("rotten.example", name)
+    messages = make(tmp_path, environ, ROTTEN, WHOLE)
+    assert (tmp_path / "envs" / "paper" / "conda-meta").is_dir()
+    assert any("trying the next mirror" in message for message in messages)
+    assert len([call for call in fake.calls if "--dry-run" not in call and call.startswith("create")]) == 2
+    with pytest.raises(GpuenvError) as caught:
+        make(tmp_path / "once", environ, ROTTEN)
+    assert caught.value.exit_code == (4 if name == "conda-cut" else 5)
+
+
+def test_a_corrupt_package_is_named_with_the_cache_that_holds_it(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    cache = tmp_path / "pkgs" / "https" / "rotten.example%3A80" / "a" / "conda-forge" / "linux-64"
+    cache.mkdir(parents=True)
+    *others, broken = [record for record in PLANNED if record.subdir == "linux-64"]
+    for record in others:
+        (cache / record.filename.removesuffix(".conda")).mkdir()
+    for record in PLANNED:
+        if record.subdir == "noarch":
+            (tmp_path / "pkgs" / record.filename.removesuffix(".conda")).mkdir()
+    (cache / broken.filename).write_bytes(b"half")
+    tool_with(tmp_path, caches=(tmp_path / "pkgs",)).is_rotten_at("rotten.example", "mm-corrupt")
+    with pytest.raises(InstallFailed) as caught:
+        make(tmp_path, environ, ROTTEN)
+    assert caught.value.message == f"micromamba got a corrupt package: {broken.filename}"
+    assert str(cache / broken.filename) in caught.value.because[-1].text
+    assert "micromamba clean --packages --tarballs" in [fix.command for fix in caught.value.fixes]

@@ -230,7 +230,7 @@ def test_a_channel_missing_on_a_mirror_is_read_elsewhere(
     solved = solve_somewhere(result, wanted, replace(calling, tell=messages.append))
     assert solved.missed[0][0] == here
     assert here in messages[0]
-    assert [channel.urls for channel in solved.wanted.channels] == [(elsewhere,), forge.urls[:1]]
+    assert [channel.urls for channel in solved.wanted.channels] == [(elsewhere,), forge.urls]
 
 
 def test_a_channel_that_is_nowhere_is_told(tmp_path: Path, calling: Calling) -> None:

@@ -200,12 +200,15 @@ def test_a_link_to_an_empty_directory_is_not_taken_for_one(
     assert prefix.is_symlink()
 
 
-def test_progress_is_read_off_the_package_cache(tmp_path: Path, prefix: Path, running: CondaRunning) -> None:
+@pytest.mark.parametrize("folder", ["", "https/u:*****@h.example%3A8080/t/*****/conda-forge/linux-64"])
+def test_progress_is_read_off_the_package_cache(
+    tmp_path: Path, prefix: Path, running: CondaRunning, folder: str
+) -> None:
     """Trap 13: on a pipe the tools tell nothing."""
     records = tuple(item for item in planned(PLAN, "micromamba") if item.name in {"pytorch", "python"})
     total = sum(record.size or 0 for record in records)
-    cache = tmp_path / "pkgs"
-    cache.mkdir()
+    cache = tmp_path / "pkgs" / folder
+    cache.mkdir(parents=True)
     torch = next(record for record in records if record.name == "pytorch")
     (cache / f"{torch.filename}.part").write_bytes(b"x" * 100)
     fake = a_tool(tmp_path).makes(planned(PLAN, "micromamba")).hangs()
@@ -218,7 +221,11 @@ def test_progress_is_read_off_the_package_cache(tmp_path: Path, prefix: Path, ru
             (cache / torch.filename).write_bytes(b"x" * (torch.size or 0))
             (fake.folder / "let-go").touch()
 
-    make(fake, replace(running, caches=(str(cache),), progress=look), solved(prefix, records))
+    (tmp_path / "pkgs" / "https" / "other.example" / "linux-64").mkdir(parents=True)
+    (tmp_path / "pkgs" / "https" / "other.example" / "linux-64" / torch.filename).write_bytes(
+        b"x" * (torch.size or 0)
+    )
+    make(fake, replace(running, caches=(str(tmp_path / "pkgs"),), progress=look), solved(prefix, records))
     assert seen[0] == (100, total)
     assert seen[-1] == (total, total)
 

@@ -33,6 +33,7 @@ case $1-$dry-$json in
     *) part=unknown ;;
 esac
 if [ $part = plan ] && [ -f "$d/dead" ] && /bin/grep -q -F -f "$d/dead" "$CONDARC"; then part=dead; fi
+if [ $part = make ] && [ -f "$d/rotten" ] && /bin/grep -q -F -f "$d/rotten" "$CONDARC"; then part=rotten; fi
 if [ $part = make ] && [ -e "$prefix" ]; then
     echo "critical libmamba Non-conda folder exists at prefix - aborting." >&2
     exit 1
@@ -129,6 +130,11 @@ class FakeConda:
         """Let it fail so where the condarc names this address."""
         (self.folder / "dead").write_text(address, encoding="utf-8")
         return self.answers("dead", answer)
+
+    def is_rotten_at(self, address: str, answer: str | Transcript) -> FakeConda:
+        """Let it fail to create so where the condarc names this address."""
+        (self.folder / "rotten").write_text(address, encoding="utf-8")
+        return self.answers("rotten", answer)
 
     def hangs(self, *, stubborn: bool = False) -> FakeConda:
         """Let it go on until it is ended; a stubborn one does not heed Ctrl-C."""

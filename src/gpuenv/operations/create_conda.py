@@ -10,8 +10,9 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.environments.conda.create import CondaRunning, create_environment
+from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_rattler import create_with_rattler
+from gpuenv.environments.conda.create_somewhere import create_somewhere
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_free_space, first_writable
@@ -86,7 +87,11 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
     info = conda_tool.read_info(tool, calling)
     running.tell(plan.steps[0].why)
     solved = solve_somewhere(tool, wanted, calling)
-    _check_room(solved, first_writable(info.caches), "CONDA_PKGS_DIRS")
+
+    def check(solved: Solved) -> None:
+        _check_room(solved, first_writable(info.caches), "CONDA_PKGS_DIRS")
+
+    check(solved)
     following = CondaRunning(
         calling,
         running.log,
@@ -95,7 +100,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
         progress=making.progress,
         made=making.mark,
     )
-    create_environment(tool, solved, following, plan.machines[0].system.os)
+    create_somewhere(tool, solved, following, plan.machines[0].system.os, check)
 
 
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:

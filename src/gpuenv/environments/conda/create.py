@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from gpuenv.environments.conda.meta import problem_in
+from gpuenv.environments.conda.package_cache import Downloads
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
@@ -27,8 +28,6 @@ from gpuenv.on_disk.directories import remove_tree
 from gpuenv.process import subprocesses as process
 
 _LOOK_EVERY_S = 0.3
-# libmamba and conda 23 to 25 collect a download in `.part`, later ones in `.partial`
-_DOWNLOAD_SUFFIXES = ("", ".part", ".partial")
 
 
 class CondaRunning(Struct, frozen=True):
@@ -89,12 +88,13 @@ def make_way(prefix: Path) -> None:
 
 def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[], None]:
     """Return what is done every moment meanwhile."""
+    downloads = Downloads(solved.fetch, tuple(map(Path, running.caches)))
 
     def look() -> None:
         if prefix.is_dir():
             running.made()
         if solved.size:
-            running.progress(downloaded(solved.fetch, running.caches), solved.size)
+            running.progress(downloads.received(), solved.size)
 
     return look
 
@@ -168,33 +168,3 @@ def _not_as_planned(message: str, problem: str, where: Path, log: Path) -> Insta
         fixes=(Fix(tr("see in {log} what it did", log=log)),),
         data={"log": str(log)},
     )
-
-
-def downloaded(fetch: tuple[CondaRecord, ...], caches: tuple[str, ...]) -> int:
-    """Return how many bytes of these packages lie in the package caches, half-fetched ones too."""
-    return sum(_downloaded(record, caches) for record in fetch)
-
-
-def _downloaded(record: CondaRecord, caches: tuple[str, ...]) -> int:
-    sizes = (_size(path, record) for cache in caches for path in _folders(Path(cache), record))
-    return min(max(sizes, default=0), record.size or 0)
-
-
-def _folders(cache: Path, record: CondaRecord) -> tuple[Path, ...]:
-    """Where a tool may put a package: newer libmamba has a folder for each address."""
-    scheme, _, rest = record.url.rpartition("/")[0].partition("://")
-    return (cache, cache / scheme / rest.lstrip("/")) if rest else (cache,)
-
-
-def _size(folder: Path, record: CondaRecord) -> int:
-    stem = record.filename.removesuffix(".conda").removesuffix(".tar.bz2")
-    if (folder / stem).is_dir():  # unpacked; the file itself may be gone
-        return record.size or 0
-    return max(_length(folder / f"{record.filename}{ending}") for ending in _DOWNLOAD_SUFFIXES)
-
-
-def _length(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0

@@ -110,10 +110,13 @@ def channel_name(address: str, channels: tuple[CondaChannel, ...]) -> str | None
         parts = parts[:-1]
     if not channels:
         return parts[-1] or None
-    # tools print URLs without passwords, and with `/t/*****` in the place of a token
-    location = without_userinfo(_MASKED.sub("", "/".join(parts)))
-    urls = {without_userinfo(url).rstrip("/"): item.name for item in reversed(channels) for url in item.urls}
-    return urls.get(location)
+    urls = {plain_url(url): item.name for item in reversed(channels) for url in item.urls}
+    return urls.get(plain_url("/".join(parts)))
+
+
+def plain_url(url: str) -> str:
+    """Return a URL to compare: tools print them without passwords, and `/t/*****` in the place of a token."""
+    return without_userinfo(_MASKED.sub("", url)).rstrip("/")
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:

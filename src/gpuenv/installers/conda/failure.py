@@ -123,7 +123,7 @@ def _exception(document: dict[str, Any], known: FailureWords) -> tuple[str | Non
     """Return the name of conda's exception, and the message; of several the known one is first."""
     errors = [_name_and_message(item) for item in _inner(document)]
     if errors:
-        errors.sort(key=lambda error: _kind(*error, known) == "other")
+        errors.sort(key=lambda error: _kind(error[0], error[1], known) == "other")
         return errors[0][0], "\n".join(dict.fromkeys(message for _, message in errors if message))
     problems = document.get("solver_problems")
     if isinstance(problems, list):

@@ -18,6 +18,7 @@ from gpuenv.installers.conda.check_solution import (
     check_solved,
     parse_dry_run,
     parse_fetch,
+    plain_url,
 )
 from gpuenv.installers.conda.failure import CondaFailure, explain, parse_failure
 from gpuenv.installers.conda.tool import Calling, CondaTool, failure_words, run_variables
@@ -32,13 +33,12 @@ from gpuenv.model.errors import (
     UsageError,
 )
 from gpuenv.process import subprocesses as process
-from gpuenv.secrets.url_credentials import without_userinfo
 
 _SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
 
 
 class Solved(Struct, frozen=True):
-    """The solution with the working URLs of the channels, what to download, and the URLs that failed."""
+    """The solution, what to download, and the URLs that failed; the first URL of each channel works."""
 
     wanted: CondaWanted
     records: tuple[CondaRecord, ...]
@@ -71,8 +71,7 @@ def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     for location in _foreign(fetch, wanted.channels):
         facts = {"tool": tool.tool, "place": location}
         calling.tell(tr("{tool} also reads {place}, according to its configuration", **facts))
-    channels = tuple(CondaChannel(channel.name, channel.urls[:1]) for channel in wanted.channels)
-    return Solved(replace(wanted, channels=channels), records, fetch)
+    return Solved(wanted, records, fetch)
 
 
 def _foreign(records: tuple[CondaRecord, ...], channels: tuple[CondaChannel, ...]) -> tuple[str, ...]:
@@ -202,7 +201,7 @@ def solve_somewhere(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> S
         try:
             return replace(solve(tool, wanted, calling), missed=missed)
         except Unreachable as error:
-            channels = _without_url(wanted.channels, str((error.data or {}).get("url") or ""))
+            channels = without_url(wanted.channels, str((error.data or {}).get("url") or ""))
             if channels == wanted.channels:
                 raise
             pairs = zip(wanted.channels, channels, strict=True)
@@ -211,13 +210,12 @@ def solve_somewhere(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> S
         wanted = replace(wanted, channels=channels)
 
 
-def _without_url(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
+def without_url(channels: tuple[CondaChannel, ...], url: str) -> tuple[CondaChannel, ...]:
     """Leave out the first URL of the channel that `url` is in; of all if it is in none."""
     at_fault = {
         channel.name
         for channel in channels
-        if channel.urls
-        and f"{without_userinfo(url)}/".startswith(f"{without_userinfo(channel.urls[0]).rstrip('/')}/")
+        if channel.urls and f"{plain_url(url)}/".startswith(f"{plain_url(channel.urls[0])}/")
     }
     return tuple(
         CondaChannel(channel.name, channel.urls[1:])
