@@ -37,7 +37,7 @@ def test_the_right_name_is_told(driver: str, name: str, right: str) -> None:
         ("580.95.05", "cupy-cuda12x", "is for CUDA 12, torch for CUDA 13"),
         ("580.95.05", "cupy-cuda13x", None),
         ("535.104.05", "faiss-gpu-cu12", None),
-        ("535.104.05", "nvidia-cudnn-cu13", "needs a driver for CUDA 13; this one is for CUDA 12.2"),
+        ("535.104.05", "nvidia-cusparselt-cu13", "needs a driver for CUDA 13; this one is for CUDA 12.2"),
         ("580.95.05", "numpy", None),
         ("580.95.05", "nvidia-cu12-tools", None),
     ],

@@ -11,7 +11,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.matrix_checks.serialise import python_order
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
-_KINDS = ("set", "project", "code", "abi", "wheels", "requires", "name")
+_KINDS = ("set", "project", "code", "abi", "wheels", "requires", "name", "member")
 _OF_SYSTEM = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "amd64": "win-64"}
 _BY_OTHERS = "mjun0812/flash-attention-prebuild-wheels"
 _RELEASE = "https://github.com/{by}/releases/expanded_assets/{tag}"
@@ -36,6 +36,7 @@ def build_ecosystem(facts: Facts) -> list[Row]:
             *_by_others(facts, sources),
             *_requires(facts, sources),
             *({"kind": "name", **entry, "evidence": "matrix"} for entry in answer.get("name", ())),
+            *_members(answer),
         ]
         return sorted(rows, key=_order)
     except (InvalidVersion, ValueError) as error:
@@ -211,6 +212,24 @@ def _requires(facts: Facts, sources: Sources) -> Iterator[Row]:
         }
 
 
+def _members(answer: Row) -> Iterator[Row]:
+    """Yield the projects of each family; families of one shape share an entry."""
+    for entry in answer["family"]:
+        for family in entry["families"]:
+            for member in entry["members"]:
+                yield {
+                    "kind": "member",
+                    "family": family,
+                    "project": member["project"].format(family=family),
+                    "extra": member.get("extra"),
+                    "cuda": member["cuda"],
+                    "versions": member.get("versions"),
+                    "clash": entry.get("clash"),
+                    "source": entry["source"],
+                    "evidence": "matrix",
+                }
+
+
 def _rest(entry: Row) -> Row:
     return {"evidence": "matrix"} | ({"note": entry["note"]} if "note" in entry else {})
 
@@ -227,4 +246,5 @@ def _order(row: Row) -> Any:
         str(row.get("variant") or ""),
         str(row.get("platform") or ""),
         str(row.get("versions") or row.get("torch") or ""),
+        str(row.get("extra") or ""),
     )

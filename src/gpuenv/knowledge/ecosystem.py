@@ -10,6 +10,7 @@ from msgspec import Struct
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from gpuenv.knowledge.families import Families
 from gpuenv.knowledge.records import Row, as_capability, as_version, from_row, or_none
 from gpuenv.knowledge.version_ranges import named_versions
 from gpuenv.model.capability import Architecture, ComputeCapability, parse_architecture
@@ -181,6 +182,11 @@ class Ecosystem:
     @cached_property
     def _names(self) -> Mapping[str, MisleadingName]:
         return {row["project"]: from_row(MisleadingName, row) for row in self._of("name")}
+
+    @cached_property
+    def families(self) -> Families:
+        """The wheels that there are for each CUDA major."""
+        return Families(self._of("member"))
 
     @cached_property
     def _sets(self) -> Mapping[str, WheelSet]:

@@ -93,6 +93,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "abi": ("kind", "torch", "variants"),
         "wheels": ("kind", "set", "by", "torch", "variant", "platform"),
         "name": ("kind", "project"),
+        "member": ("kind", "project", "extra", "cuda"),
         "requires": ("kind", "project", "version"),
     },
     "libraries": {

@@ -22,7 +22,7 @@ from gpuenv.resolution.report.warnings import collect_warnings
 from gpuenv.resolution.report.workarounds import warn_of_known_bad, workarounds
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.resolve import ResolutionInput
-from gpuenv.resolution.rules import companion, torch_bound
+from gpuenv.resolution.rules import companion, family, torch_bound
 from gpuenv.resolution.rules.python import counts_patches
 
 
@@ -38,6 +38,7 @@ def build_plan(
     solution = _with_hashes(solution, resolved)
     constraints = constraints_of(question, solution)
     sources = sources_of(solution, configuration)
+    bounds = family.bounds(request, solution.candidate, question.target, question.knowledge)
     stack = tuple(planned(item, solution, question) for item in solution.files)
     return Plan(
         machines=question.target.machines,
@@ -49,11 +50,15 @@ def build_plan(
         packages=stack
         + tuple(item for item in resolved if item.name not in {package.name for package in stack}),
         pins=pins_of(solution, sources, question),
-        requirements=_unpinned(request, solution),
+        requirements=_unpinned(request, solution, bounds),
         constraints=tuple(text for text, _ in constraints),
         sources=sources,
         steps=(),
-        why=rationale(question, solution) + workarounds(question, decision, solution, constraints),
+        why=(
+            *rationale(question, solution),
+            *workarounds(question, decision, solution, constraints),
+            *(bound.because for bound in bounds),
+        ),
         rejected=_better_but_rejected(decision, solution),
         advice=give_advice(question, decision, solution),
         warnings=(
@@ -85,10 +90,14 @@ def _with_hashes(solution: Solution, resolved: tuple[PlannedPackage, ...]) -> So
     return replace(solution, companions=companions)
 
 
-def _unpinned(request: Request, solution: Solution) -> tuple[str, ...]:
+def _unpinned(
+    request: Request, solution: Solution, bounds: tuple[family.FamilyBound, ...]
+) -> tuple[str, ...]:
     """Return the user's other requirements, less the projects bound to torch: those are pinned."""
     pinned = {item.file.name for item in solution.files}
-    return tuple(str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
+    bounded = {str(bound.requirement): str(bound.bounded) for bound in bounds}
+    others = (str(item) for item in request.others if canonicalize_name(item.name) not in pinned)
+    return tuple(bounded.get(text, text) for text in others)
 
 
 def planned(item: IndexedFile, solution: Solution, question: ResolutionInput) -> PlannedPackage:

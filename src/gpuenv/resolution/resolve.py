@@ -38,6 +38,7 @@ from gpuenv.resolution.rules import (
     companion,
     companion_failures,
     driver,
+    family,
     gpu_code,
     known_bad,
     platform_tags,
@@ -192,6 +193,7 @@ def _judge_build(candidate: Candidate, question: ResolutionInput) -> tuple[Failu
         + driver.check(candidate, target, knowledge)
         + gpu_code.check(candidate, target, knowledge)
         + bundled_libraries.check(candidate, target, knowledge)
+        + family.check(candidate, question.request, target, knowledge)
     )
 
 

@@ -11,6 +11,7 @@ from gpuenv.i18n.messages import N_
 from gpuenv.knowledge.api_changes import CODE_LANGUAGES, KINDS
 from gpuenv.knowledge.built_releases import BOUND
 from gpuenv.knowledge.dependencies import ANY
+from gpuenv.knowledge.families import CLASHES
 from gpuenv.knowledge.records import BASES, JUDGES, SYSTEMS
 from gpuenv.knowledge.schema.field_types import (
     ARCHITECTURE,
@@ -230,6 +231,12 @@ FIELDS: Mapping[str, Kinds] = {
         name={  # on PyPI, that is not what most who ask for it mean
             "project": NAME, "what": one_of("another-project", "sources", "ended"), "instead": TEXT,
             "families": list_of(NAME),  # one for each CUDA major
+            **ORIGIN,
+        },
+        member={  # of a family: wheels of one library, a project or an extra for each CUDA major
+            "family": NAME, "project": NAME, "extra": or_null(NAME), "cuda": number(1, 99),
+            "versions": or_null(SPECIFIER),  # of the project, for that CUDA; null: all
+            "clash": one_of(*CLASHES, None),  # why it must be of torch's CUDA major
             **ORIGIN,
         },
         requires={

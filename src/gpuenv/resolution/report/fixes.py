@@ -14,6 +14,7 @@ from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.release_distance import distance, named_releases
 from gpuenv.resolution.report.environment_fixes import another_index, newer_driver, newer_glibc, newer_gpuenv
+from gpuenv.resolution.report.family_fixes import another_member
 from gpuenv.resolution.report.torch_bound_fixes import build_or_trust
 from gpuenv.resolution.report.workarounds import apply_workaround
 from gpuenv.resolution.request import Request
@@ -24,6 +25,7 @@ from gpuenv.resolution.target import TargetGpu
 def find_fixes(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]:
     """Return fixes, the cheapest first: another torch, variant, Python, fewer packages, a driver, a split."""
     others = (
+        *another_member(question, decision),
         *apply_workaround(question, decision),
         newer_driver(question),
         newer_glibc(question, decision),

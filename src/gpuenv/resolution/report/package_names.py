@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from gpuenv.i18n.messages import tr
@@ -42,13 +43,23 @@ def _of_name(name: str, question: ResolutionInput, solution: Solution) -> Iterat
         )
         yield PlanWarning("package-cuda", text)
     elif cuda is not None and cuda.major != own:
+        facts = {"name": name, "cuda": own, "own": cuda}
         text = tr(
             "`{name}` is for CUDA {cuda}, torch for CUDA {own}: two sets of CUDA libraries are installed",
-            name=name,
-            cuda=own,
-            own=cuda,
+            **facts,
         )
+        instead = _of_major(name, cuda.major, question)
+        if instead is not None:
+            text = tr("{problem}; request `{instead}` for one", problem=text, instead=instead)
         yield PlanWarning("package-cuda", text)
+
+
+def _of_major(name: str, major: int, question: ResolutionInput) -> str | None:
+    """Return the member of a project's family for a CUDA major."""
+    families = question.knowledge.ecosystem.families
+    members = families.asked_for(Requirement(name))
+    siblings = families.siblings(members[0]) if members else ()
+    return next((member.label for member in siblings if member.cuda == major), None)
 
 
 def _misleading(known: MisleadingName, solution: Solution) -> str:

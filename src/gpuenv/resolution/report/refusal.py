@@ -18,6 +18,7 @@ from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.decision import Decision, RejectedCandidate
 from gpuenv.resolution.release_distance import named_releases
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
+from gpuenv.resolution.report.family_fixes import unfit_family
 from gpuenv.resolution.report.fixes import find_fixes
 from gpuenv.resolution.report.minimal_reasons import conflict_sets
 from gpuenv.resolution.resolve import ResolutionInput, decide
@@ -42,9 +43,15 @@ def refuse(question: ResolutionInput, decision: Decision) -> Unsatisfiable | Unr
     unread = () if ruled_out else unread_pages(question, rejected)
     if unread:
         return _undecided(question, decision, unread, because)
+    place, unfit = _machines_label(question), unfit_family(question, decision)
+    text = (
+        tr("`{name}` does not run on {place}", name=unfit, place=place)
+        if unfit
+        else tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=place)
+    )
     return Unsatisfiable(
-        tr("no build of {wanted} runs on {place}", wanted=_wanted(question), place=_machines_label(question)),
-        code="no-build",
+        text,
+        code="package-cuda" if unfit else "no-build",
         because=because,
         fixes=find_fixes(question, decision),
         data={"rejected": [to_builtins(item) for item in rejections(rejected)]},
