@@ -73,7 +73,7 @@ def test_what_has_no_code_for_the_gpu_is_refused_with_what_has(
         (NEW, "tensorrt<10.10", "tensorrt<10.10"),
         (OLD, "tensorrt==8.6.1", "tensorrt==8.6.1"),
         (OLD, "onnxruntime-gpu", "onnxruntime-gpu<1.27,>=1.19"),
-        (NEW, "onnxruntime-gpu>=1.20", "onnxruntime-gpu>=1.20,>=1.27"),
+        (NEW, "onnxruntime-gpu>=1.20", "onnxruntime-gpu>=1.27"),
         (NEW, "bitsandbytes", "bitsandbytes"),
     ],
 )

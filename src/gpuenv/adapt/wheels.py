@@ -18,6 +18,7 @@ from gpuenv.adapt.dependencies import (
 )
 from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.model import RequirementChange
+from gpuenv.adapt.nearest.families import without_families
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
 from gpuenv.adapt.nearest.ranking import Nearness
@@ -105,7 +106,7 @@ def _unread(nearest: Nearest) -> Iterator[PlanWarning]:
 def _without_release(nearest: Nearest, solution: Solution) -> Iterator[PlanWarning]:
     """Warn of packages that pin torch, of which no release is known for the torch that was chosen."""
     for pin in nearest.moved(solution):
-        if pin.text is None:
+        if pin.text is None and not pin.whole:
             facts = {"project": pin.project, "torch": solution.candidate.torch, "reason": pin.because.text}
             text = tr("no known release of {project} is compatible with torch {torch}: {reason}", **facts)
             yield PlanWarning("no-release", text)
@@ -126,7 +127,8 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
         reader = PageReader(tuple(canonicalize_name(name) for name in names), client)
         question = question.with_listings(reader.read(configuration.find_links))
         for torch in torches:
-            request = with_others_free(question.request).with_requirement(f"torch=={torch}")
+            request = without_families(with_others_free(question.request), question)
+            request = request.with_requirement(f"torch=={torch}")
             builds = tuple(item for item in question.candidates if item.torch == torch)
             read = reader.read_on(replace(question.with_request(request), candidates=builds))
             question = question.with_listings(read.listings[len(question.listings) :])

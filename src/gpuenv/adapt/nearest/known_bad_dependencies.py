@@ -27,13 +27,15 @@ class ConflictingPin(Struct, frozen=True):
     """A package beside the stack that can't stay as it is asked for; `text` is what is asked instead.
 
     Without `text` no release is known that could. `far` is how many releases a package moves that torch pins,
-    or that pins torch; 0 of others.
+    or that pins torch; 0 of others. `whole`: `text` is in the place of all that is asked for, another name,
+    too; without it that goes.
     """
 
     project: str
     text: str | None
     because: Because
     far: int = 0
+    whole: bool = False
 
 
 class Settled(Struct, frozen=True):
@@ -74,6 +76,8 @@ def settle(
 
 def with_moved(request: Request, pin: ConflictingPin) -> Request:
     """Return the request with what a package becomes."""
+    if pin.whole:
+        request = request.without_project(pin.project)
     return request.with_requirement(pin.text) if pin.text else request
 
 

@@ -16,6 +16,7 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import DeclaredRequirement, Project, RequirementChange, changed_line
 from gpuenv.adapt.nearest.cuda_lines import channel_of, cuda_changes, named_channel
+from gpuenv.adapt.nearest.families import renamed
 from gpuenv.adapt.nearest.index_line_changes import address_of, index_changes
 from gpuenv.adapt.nearest.known_bad_dependencies import because_of, tightened
 from gpuenv.adapt.nearest.reasons import Reasons
@@ -250,6 +251,8 @@ def _marker(line: DeclaredRequirement) -> str:
 def other_changes(nearest: Nearest, solution: Solution, wishes: Wishes) -> Iterator[RequirementChange]:
     """Yield what known-bad combinations, and torch, demand of other packages and the files do not keep."""
     moved = nearest.moved(solution)
+    yield from renamed(moved, wishes)
+    moved = tuple(item for item in moved if not item.whole)
     demands = {pin.project: (Requirement(pin.text), pin.because) for pin in moved if pin.text}
     constraints = _constraints(nearest.question_for(solution), solution)
     demands |= {name: (demand, because_of(row)) for name, (demand, row) in constraints.items()}

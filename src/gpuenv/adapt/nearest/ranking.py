@@ -17,6 +17,7 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.bonds import with_bonds
+from gpuenv.adapt.nearest.families import with_families
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
 from gpuenv.adapt.nearest.other_pins import broken_pins
 from gpuenv.adapt.nearest.python_move import python_move
@@ -167,7 +168,7 @@ class Nearness:
                 best = rank, settled
             if settled and not settled.moved:
                 break
-        return with_bonds(best[1], self.question) if best else None
+        return with_families(with_bonds(best[1], self.question), self.question, wishes) if best else None
 
     def _sets(
         self, solution: Solution, wishes: Wishes

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
@@ -40,7 +42,18 @@ def moved_changes(
             changes[changes.index(known)] = replace(known, new=str(requirement))
         else:
             changes.append(changed_line(line, str(requirement), because))
-    return tuple(changes)
+    return tuple(_with_release(change, project, version) for change in changes)
+
+
+def _with_release(change: RequirementChange, project: str, version: Version) -> RequirementChange:
+    """Return the change of a line to another project with the release that this one must have."""
+    if change.new is None or change.project in (project, *NO_PROJECTS) or " @ " in change.new:
+        return change
+    requirement = Requirement(change.new.partition(" --hash")[0])
+    if canonicalize_name(requirement.name) != project or admits(requirement.specifier, version):
+        return change
+    requirement.specifier = widened(requirement.specifier, version)
+    return replace(change, new=str(requirement))
 
 
 def removed_changes(

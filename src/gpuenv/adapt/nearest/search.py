@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv.adapt.model import Project
+from gpuenv.adapt.nearest.families import without_families
 from gpuenv.adapt.nearest.known_bad_dependencies import ConflictingPin, Settled, with_others_free
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.knowledge.built_releases import BuiltReleases
@@ -104,7 +105,7 @@ def nearest_torches(question: ResolutionInput, project: Project) -> Iterator[Ver
 
 
 def _free(question: ResolutionInput) -> ResolutionInput:
-    return question.with_request(with_others_free(question.request))
+    return question.with_request(without_families(with_others_free(question.request), question))
 
 
 def _projects(question: ResolutionInput) -> tuple[str, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct
+from packaging.utils import canonicalize_name
 
-from gpuenv.adapt.model import DeclaredRequirement, DependencyFile, RequirementChange
+from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile, RequirementChange
 from gpuenv.adapt.parsers.environment_yml import compose
 from gpuenv.adapt.patch.notation import added, quoted_within, rendered
 from gpuenv.config_edit.text import line_end
@@ -60,7 +61,15 @@ def replacement(
     said = text.strip('"') if declared.text.startswith("{") else text  # poetry's table becomes a string
     if declared.project == "index" and text.startswith("-") and not declared.text.startswith("-"):
         raise ValueError(tr("`{text}` is not a valid requirement", text=text))
-    return Edit(start, end, text, (start, end), ((declared.project, said),))
+    return Edit(start, end, text, (start, end), ((_project_of(declared, new), said),))
+
+
+def _project_of(declared: DeclaredRequirement, new: str) -> str:
+    """Return what a line of pip's is about then: a family of wheels has another name for another CUDA."""
+    if declared.notation != "pip" or declared.project in NO_PROJECTS:
+        return declared.project
+    name = re.match(r"[A-Za-z0-9][\w.-]*", new)
+    return canonicalize_name(name[0]) if name else declared.project
 
 
 def _quote_around(text: str, declared: DeclaredRequirement) -> str:

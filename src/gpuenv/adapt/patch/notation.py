@@ -6,6 +6,7 @@ import re
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
+from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.adapt.model import DeclaredRequirement
@@ -75,10 +76,12 @@ def _pip(text: str, new: Requirement) -> str:
     old = _PIP.fullmatch(bare.strip())
     if old is None or new.url is not None:  # an address before, or one now
         return str(new)
+    is_same = canonicalize_name(old["name"]) == canonicalize_name(new.name)
+    name = old["name"] if is_same else new.name
     extras = f"[{','.join(sorted(new.extras))}]" if new.extras else old["extras"] or ""
     gap = (" " if old["gap"] else "") if new.specifier else ""
     marker = f"; {new.marker}" if new.marker and not old["marker"] else old["marker"] or ""
-    return f"{old['name']}{extras}{gap}{gap_after(str(_ordered(new.specifier)), gap)}{marker}"
+    return f"{name}{extras}{gap}{gap_after(str(_ordered(new.specifier)), gap)}{marker}"
 
 
 def gap_after(specifier: str, gap: str) -> str:

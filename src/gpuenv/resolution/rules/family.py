@@ -43,9 +43,14 @@ class FamilyWish(Struct, frozen=True):
         """Return the requirement for a member's releases alone; None where it admits no others."""
         if len({other.cuda for other in self.members}) == 1:
             return None
+        asked = self.requirement.specifier
+        if lies_within(asked, member.versions):
+            return None
         bounded = Requirement(str(self.requirement))
-        bounded.specifier &= member.versions
-        return None if lies_within(self.requirement.specifier, member.versions) else bounded
+        bounded.specifier = (
+            member.versions if lies_within(member.versions, asked) else asked & member.versions
+        )
+        return bounded
 
 
 def wishes_of(request: Request, target: Target, knowledge: Knowledge) -> tuple[FamilyWish, ...]:
@@ -101,15 +106,16 @@ def fitting(
     """Return the member to take beside a build: for its CUDA major, else the newest that runs beside it."""
     running = [member for member in wish.members if runs(member, target, knowledge)]
     beside = [member for member in running if is_beside(member, candidate)]
-    return max(beside, key=lambda member: (_is_for(member, candidate), member.cuda), default=None)
+    return max(beside, key=lambda member: (is_for(member, candidate), member.cuda), default=None)
 
 
 def is_beside(member: FamilyMember, candidate: Candidate) -> bool:
     """Whether both can be in one environment; conda's torch has CUDA libraries of conda's."""
-    return member.clash is None or candidate.kind == "conda" or _is_for(member, candidate)
+    return member.clash is None or candidate.kind == "conda" or is_for(member, candidate)
 
 
-def _is_for(member: FamilyMember, candidate: Candidate) -> bool:
+def is_for(member: FamilyMember, candidate: Candidate) -> bool:
+    """Whether both are for one CUDA major."""
     return candidate.cuda is not None and candidate.cuda.major == member.cuda
 
 
