@@ -13,7 +13,7 @@ from gpuenv.signatures.match import examine
 SIGNATURES = load_signatures()
 LOG = """\
 RuntimeError: CUDA error: no kernel image is available for execution on the device
-ImportError: libGL.so.1: cannot open shared object file: No such file or directory
+ImportError: libGL.so.1: cannot open shared object file: No such file
 """
 HOSTILE = " ".join(
     word

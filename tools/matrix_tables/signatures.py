@@ -46,7 +46,8 @@ def build_signatures(facts: Facts) -> list[Row]:
     if unknown := {case["of"] for case in cases} - known.keys():
         raise UnusableFacts(f"error_texts: cases of no signature: {', '.join(sorted(unknown))}")
     rows = [
-        _row(entry, extra["read"].get(name, {})) | _cases([case for case in cases if case["of"] == name])
+        _row(entry, extra["read"].get(name, {}), wrapper=name in extra["wrappers"])
+        | _cases([case for case in cases if case["of"] == name])
         for name, entry in known.items()
     ]
     refuse_slow(rows)
@@ -80,6 +81,7 @@ def _once(entries: list[Row]) -> dict[str, Row]:
 
 def _refuse_unknown(known: Iterable[str], extra: Row, messages: set[str], named: set[str]) -> None:
     unknown = (set(extra["read"]) | set(extra["wants"]) - {"usual"} | named) - set(known)
+    unknown |= set(extra["wrappers"]) - set(known)
     unknown |= extra["change"].keys() - messages
     if unknown:
         raise UnusableFacts(f"error_texts: no such signature: {', '.join(sorted(unknown))}")
@@ -140,12 +142,13 @@ def _wants(entry: Row, wants: Row) -> list[str]:
     return [*wants.get(entry["id"], usual)]
 
 
-def _row(entry: Row, reading: Row) -> Row:
+def _row(entry: Row, reading: Row, *, wrapper: bool) -> Row:
     try:
         return {
             "id": entry["id"],
             "class": entry["class"],
             "case_of": entry.get("case_of"),
+            "wrapper": wrapper,
             "priority": entry["priority"],
             "patterns": [_pattern(regex) for regex in dict.fromkeys(entry["regex"])],
             "unless": [_pattern(regex) for regex in entry.get("not_regex", ())],

@@ -19,11 +19,12 @@ from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, Tor
 from gpuenv.model.machine import Gpu, Machine, Toolkit
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
-from gpuenv.signatures.match import Line, SignatureMatch
+from gpuenv.signatures.findings import Line
+from gpuenv.signatures.match import SignatureMatch
+from gpuenv.signatures.quote import cut_off
 from gpuenv.signatures.reported import SYMPTOMS, Reported, is_without_gpu
 
 _ENVIRONMENT = "NAME"
-_WIDEST = 200
 
 
 class JudgedCheck(Struct, frozen=True):
@@ -141,4 +142,4 @@ def _lines(reported: Reported, text: str) -> Iterator[Line]:
     shown = next(filter(None, (*facts, *map(reported.facts.get, SYMPTOMS))), None)
     rows = text.splitlines()
     if shown and shown.line <= len(rows):
-        yield Line(shown.line, rows[shown.line - 1][:_WIDEST])
+        yield Line(shown.line, cut_off(rows[shown.line - 1]))

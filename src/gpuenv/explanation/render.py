@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.signatures.catalogue import ErrorClass
+from gpuenv.signatures.log_pages import without_colours
 from gpuenv.signatures.match import SignatureMatch
 
 _ALSO = 2  # matches behind the first that are shown
@@ -44,7 +45,7 @@ def _first(match: SignatureMatch, commands: Mapping[str, str], *, verbose: bool)
         yield f"  {match.detail}"
     if match.lines:
         last = match.lines[-1]
-        yield tr("  line {number}: {text}", number=last.number, text=last.text)
+        yield tr("  line {number}: {text}", number=last.number, text=without_colours(last.text))
     if match.confidence == "low":
         yield tr("  this may only be a consequence: see the errors above")
     if match.kind in _IN_THE_CODE and match.replan == "no":

@@ -45,15 +45,17 @@ class Pattern(Struct, frozen=True):
 class Signature(Struct, frozen=True):
     """What a text tells: its class, cause and fix, in one language.
 
-    `case_of` is the id of a broader cause. `unless` are patterns that mean something else. `reads` find facts
-    in the words around a match, `detail` is a template that says them. `replan` tells whether another plan
-    removes the cause, `wants` what that plan is asked for: requirements, in which `{fact}` stands for what
-    was read. Of `cases` the first that holds for the facts of the text is said instead.
+    `case_of` is the id of a broader cause. A `wrapper` only reports that something else failed. `unless` are
+    patterns that mean something else. `reads` find facts in the words around a match, `detail` is a template
+    that says them. `replan` tells whether another plan removes the cause, `wants` what it is asked for:
+    requirements, in which `{fact}` stands for what was read. Of `cases` the first
+    that holds for the facts of the text is said instead.
     """
 
     id: str
     kind: ErrorClass
     case_of: str | None
+    wrapper: bool
     priority: int
     patterns: tuple[Pattern, ...]
     unless: tuple[Pattern, ...]
@@ -145,6 +147,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             id=str(row["id"]),
             kind=checked_choice(row["class"], CLASSES),
             case_of=row["case_of"],
+            wrapper=bool(row["wrapper"]),
             priority=int(row["priority"]),
             patterns=tuple(_pattern(item) for item in row["patterns"]),
             unless=tuple(_pattern(item) for item in row["unless"]),

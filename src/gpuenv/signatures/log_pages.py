@@ -57,6 +57,17 @@ _PREFIXES = _of_lines(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
 _PREFIXES_WITHOUT_LEVEL = _of_lines(_prefix(*_NAMED, _SYSTEMS))
 
 
+def without_prefix(line: str) -> str:
+    """Return a line without what its process, service or logger put before it."""
+    prefix = _PREFIX.match(line)
+    return line[prefix.end() :] if prefix else line
+
+
+def without_colours(text: str) -> str:
+    """Return a text without what a terminal does not show: colours, movements of the cursor, titles."""
+    return _ESCAPES.sub("", text)
+
+
 def readable_lines(text: str) -> list[str]:
     r"""Return what a terminal would show: colours dropped, of a redrawn line the last state.
 
@@ -99,6 +110,10 @@ class JoinedPage:
         """Return the lines, with their numbers, that a stretch of the text stands in."""
         starts = self._starts
         return self._lines[bisect_right(starts, start) - 1 : max(bisect_right(starts, end - 1), 1)]
+
+    def start_of_line(self, position: int) -> int:
+        """Return where the line begins that a letter stands in."""
+        return self._starts[bisect_right(self._starts, position) - 1]
 
     def end_of_line(self, position: int) -> int:
         """Return where the line ends that a letter stands in."""
@@ -157,9 +172,7 @@ def _numbered(page: LogPage) -> Iterator[tuple[int, str]]:
 
 
 def _words(line: str) -> str:
-    prefix = _PREFIX.match(line)
-    if prefix:
-        line = line[prefix.end() :]
+    line = without_prefix(line)
     if not line.isascii():
         line = _BOX.sub(" ", line)
     words = line.replace('\\"', '"').split()

@@ -18,7 +18,10 @@ from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Signatures, Way
 from gpuenv.signatures.extract import Facts, read_facts
+from gpuenv.signatures.findings import LIKELY, SURE, Finding, Hit, Line, in_order, with_broader
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
+from gpuenv.signatures.log_shape import LogShape
+from gpuenv.signatures.quote import quoted
 from gpuenv.signatures.unquote import as_written
 from gpuenv.signatures.vocabulary import Lines, Vocabulary, lines_of, words_of
 
@@ -30,19 +33,8 @@ _PLACES = 16  # tried on a page, the last ones
 _MOST_PLACES = 10_000  # tried in all, after which older pages are passed over; healthy logs have a third
 _LEAST_PAGES = 4  # that are read in any case, the last ones
 _LINES = 5  # shown of a match
-_WIDEST = 200  # letters of a line that are shown
-_SURE, _LIKELY, _SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
-_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
 _MOST_WORDS = 10_000  # that are looked at for all pages together
 _BUDGET_S = 1.5  # of CPU for a text; logs of 10 MB take a third
-_ROOTS = 2  # that come before the error that the text ends with
-
-
-class Line(Struct, frozen=True):
-    """A line of the text, numbered from 1, its runs of blanks as one."""
-
-    number: int
-    text: str
 
 
 class SignatureMatch(Struct, frozen=True):
@@ -87,30 +79,13 @@ class _Budget(Struct):
         return not self.is_gone
 
 
-class _Hit(Struct, frozen=True):
-    """Where a signature was found."""
-
-    line: int
-    lines: tuple[Line, ...]
-    facts: Facts
-
-
-class _Finding(Struct, frozen=True):
-    signature: Signature
-    hits: tuple[_Hit, ...]
-    broader: bool = False
-
-    @property
-    def last(self) -> int:
-        return self.hits[-1].line
-
-
 def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examined:
     """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
     budget = _Budget(spent, spent() + _BUDGET_S)
-    each = [(page, lines_of(page)) for page in pages(as_written(text))]
+    written = as_written(text)
+    each = [(page, lines_of(page)) for page in pages(written)]
     possible = _possible(known, [lines for _, lines in each])
-    hits: dict[str, list[_Hit]] = {}
+    hits: dict[str, list[Hit]] = {}
     tried = 0
     for number, (page, lines) in enumerate(reversed(each)):
         if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
@@ -122,8 +97,10 @@ def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examine
         tried += places
         for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
-    findings = [_Finding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
-    matches = tuple(_match(finding) for finding in _with_broader(_in_order(findings), known))
+    findings = [Finding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
+    shape = LogShape(written.split("\n") if len(findings) > 1 else (), (item.last for item in findings))
+    raw = text.split("\n") if findings else []
+    matches = tuple(_match(finding, raw) for finding in with_broader(in_order(findings, shape), known))
     return Examined(matches, whole=not budget.is_gone)
 
 
@@ -143,7 +120,7 @@ def _possible(known: Signatures, pages: list[Lines]) -> Sequence[int]:
 
 def _on_page(
     page: LogPage, sought: list[Signature], vocabulary: Vocabulary, budget: _Budget
-) -> tuple[list[tuple[Signature, _Hit]], int]:
+) -> tuple[list[tuple[Signature, Hit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
     tried = [(item, patterns) for item in sought if (patterns := _to_try(item.patterns, vocabulary))]
     if not tried:
@@ -209,61 +186,20 @@ def _places(word: str, lower: str) -> Iterator[int]:
         yield position
 
 
-def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> _Hit:
+def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> Hit:
     lines = words.lines_of(match.start(), match.end())
-    reported = tuple(Line(number, text[:_WIDEST]) for number, text in lines[-_LINES:])
-    return _Hit(lines[-1][0], reported, read_facts(match, words, reads))
-
-
-def _in_order(hits: list[_Finding]) -> list[_Finding]:
-    """Sort by what tells most, then by what stands nearest to the end.
-
-    Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
-    all that failed. What only tells the kind of an error counts beside better where the text ends with it.
-    """
-    warned = [hit for hit in hits if _only_warns(hit)]
-    failed = [hit for hit in hits if not _only_warns(hit)]
-    return [*_telling_first(failed), *_telling_first(warned)]
-
-
-def _telling_first(hits: list[_Finding]) -> list[_Finding]:
-    telling = [hit for hit in hits if hit.signature.priority >= _LIKELY]
-    said = [hit for hit in hits if _SAID <= hit.signature.priority < _LIKELY]
-    if not telling:
-        return _by_weight(said or hits)
-    end = max(hit.last for hit in telling)
-    ordered = _by_weight(telling)
-    return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
-
-
-def _with_broader(hits: list[_Finding], known: Signatures) -> list[_Finding]:
-    """Put what the roots are cases of behind them."""
-    roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
-    ids = {hit.signature.id for hit in roots}
-    cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
-    behind = [
-        rest.pop(signature.id, _Finding(signature, cases[signature.id].hits, broader=True))
-        for signature in known.named(cases)
-    ]
-    return [*roots, *behind, *rest.values()]
-
-
-def _by_weight(hits: list[_Finding]) -> list[_Finding]:
-    return sorted(hits, key=lambda hit: (-hit.signature.priority, -hit.last))
-
-
-def _only_warns(finding: _Finding) -> bool:
-    said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
-    warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
-    return finding.signature.kind == "deprecation" and warns
+    number, text = lines[0]
+    lines = ((number, text[match.start() - words.start_of_line(match.start()) :] or text), *lines[1:])
+    reported = tuple(Line(number, text) for number, text in lines[-_LINES:])
+    return Hit(lines[-1][0], reported, read_facts(match, words, reads))
 
 
 def as_match(signature: Signature) -> SignatureMatch:
     """Return what a signature tells of a text that does not have its words."""
-    return _match(_Finding(signature, (_Hit(0, (), ()),)))
+    return _match(Finding(signature, (Hit(0, (), ()),)), [])
 
 
-def _match(finding: _Finding) -> SignatureMatch:
+def _match(finding: Finding, raw: list[str]) -> SignatureMatch:
     signature, last = finding.signature, finding.hits[-1]
     lines = {line.number: line for hit in finding.hits[-_LINES:] for line in hit.lines}
     return SignatureMatch(
@@ -275,7 +211,7 @@ def _match(finding: _Finding) -> SignatureMatch:
         detail=_detail(signature, last.facts),
         facts=last.facts,
         confidence=_confidence(signature.priority),
-        lines=tuple(lines[number] for number in sorted(lines))[-_LINES:],
+        lines=tuple(quoted(line, raw[number - 1]) for number, line in sorted(lines.items())[-_LINES:]),
         replan=signature.replan,
         wants=signature.wants,
         checks=signature.checks,
@@ -293,4 +229,4 @@ def _detail(signature: Signature, facts: Facts) -> str | None:
 
 
 def _confidence(priority: int) -> Confidence:
-    return "high" if priority >= _SURE else "medium" if priority >= _LIKELY else "low"
+    return "high" if priority >= SURE else "medium" if priority >= LIKELY else "low"

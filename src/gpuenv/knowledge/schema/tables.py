@@ -126,7 +126,8 @@ FIELDS: Mapping[str, Kinds] = {
     }},
     "mirrors": {None: SHIPPED_FIELDS},
     "signatures": {None: {
-        "id": _ID, "class": one_of(*CLASSES), "case_of": or_null(_ID), "priority": number(0, 100),
+        "id": _ID, "class": one_of(*CLASSES), "case_of": or_null(_ID), "wrapper": FLAG,
+        "priority": number(0, 100),
         "patterns": list_of(_PATTERN, least=1), "unless": list_of(_PATTERN), "reads": list_of(REGEX),
         "cause_en": TEXT, "cause_zh": TEXT, "fix_en": TEXT, "fix_zh": TEXT,
         "detail_en": or_null(TEXT), "detail_zh": or_null(TEXT),

@@ -1,0 +1,134 @@
+"""What was found in a text, in the order in which it counts: the root first, and little beside a sure one."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from gpuenv.signatures.catalogue import Signature, Signatures
+from gpuenv.signatures.extract import Facts
+from gpuenv.signatures.log_shape import LogShape, Place
+
+SURE, LIKELY, SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
+_ROOTS = 2  # that come before the error that the text ends with
+_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
+
+
+class Line(Struct, frozen=True):
+    """A line of the text, numbered from 1."""
+
+    number: int
+    text: str
+
+
+class Hit(Struct, frozen=True):
+    """Where a signature was found."""
+
+    line: int
+    lines: tuple[Line, ...]
+    facts: Facts
+
+
+class Finding(Struct, frozen=True):
+    """A signature, and where it was found, the last place last."""
+
+    signature: Signature
+    hits: tuple[Hit, ...]
+    broader: bool = False
+
+    @property
+    def last(self) -> int:
+        """The line that it was last found in."""
+        return self.hits[-1].line
+
+    @property
+    def priority(self) -> int:
+        """How much it tells."""
+        return self.signature.priority
+
+
+def in_order(hits: list[Finding], shape: LogShape) -> list[Finding]:
+    """Sort by what tells most, then by what stands nearest to the end.
+
+    Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
+    all that failed. What only tells the kind of an error counts beside better where the text ends with it.
+    What raised an exception comes before what it caused, and beside what is sure only what failed by itself.
+    """
+    warned = [hit for hit in hits if _only_warns(hit)]
+    hits = [hit for hit in hits if not _only_warns(hit)]
+    failed = _innermost_first(_telling_first(_reasons(hits, shape)), shape)
+    return _silent_beside_sure([*failed, *_telling_first(warned)], shape)
+
+
+def _reasons(hits: list[Finding], shape: LogShape) -> list[Finding]:
+    """Leave out what only reports a failure of which the same program's output says more."""
+    programs = {
+        shape.place(hit.last).program for hit in hits if hit.priority >= SAID and not hit.signature.wrapper
+    }
+    return [hit for hit in hits if not hit.signature.wrapper or shape.place(hit.last).program not in programs]
+
+
+def _telling_first(hits: list[Finding]) -> list[Finding]:
+    telling = [hit for hit in hits if hit.priority >= LIKELY]
+    said = [hit for hit in hits if SAID <= hit.priority < LIKELY]
+    if not telling:
+        return _by_weight(said) or _by_weight(hits)[:1]
+    end = max(hit.last for hit in telling)
+    ordered = _by_weight(telling)
+    return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
+
+
+def _innermost_first(ordered: list[Finding], shape: LogShape) -> list[Finding]:
+    """Put what raised the exception that caused the first finding's before it."""
+    if not ordered:
+        return ordered
+    outer = shape.place(ordered[0].last)
+    inner = [hit for hit in ordered[1:] if hit.priority >= LIKELY and _caused(shape.place(hit.last), outer)]
+    if not inner:
+        return ordered
+    root = min(inner, key=lambda hit: shape.place(hit.last).depth)
+    return [root, *(hit for hit in ordered if hit is not root)]
+
+
+def _caused(place: Place, outer: Place) -> bool:
+    same = place.failure is not None and (place.failure, place.branch) == (outer.failure, outer.branch)
+    return same and place.depth < outer.depth
+
+
+def _silent_beside_sure(ordered: list[Finding], shape: LogShape) -> list[Finding]:
+    """Leave beside a sure answer only the next one that another program or traceback gave."""
+    if not any(hit.priority >= SURE for hit in ordered[:1]):
+        return ordered
+    place = shape.place(ordered[0].last)
+    others = (hit for hit in ordered[1:] if hit.priority >= LIKELY and not _only_warns(hit))
+    second = next((hit for hit in others if _is_independent(shape.place(hit.last), place)), None)
+    return [ordered[0], *([second] if second else ())]
+
+
+def _is_independent(other: Place, place: Place) -> bool:
+    if other.program != place.program:
+        return True
+    return other.failure is not None and other.failure != place.failure
+
+
+def with_broader(hits: list[Finding], known: Signatures) -> list[Finding]:
+    """Put what the roots are cases of behind them."""
+    roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
+    ids = {hit.signature.id for hit in roots}
+    cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
+    behind = [
+        rest.pop(signature.id, Finding(signature, cases[signature.id].hits, broader=True))
+        for signature in known.named(cases)
+    ]
+    return [*roots, *behind, *rest.values()]
+
+
+def _by_weight(hits: list[Finding]) -> list[Finding]:
+    return sorted(hits, key=lambda hit: (-hit.priority, -hit.last))
+
+
+def _only_warns(finding: Finding) -> bool:
+    said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
+    warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
+    return finding.signature.kind == "deprecation" and warns
