@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gpuenv.signatures.catalogue import Signature, Signatures
 from gpuenv.signatures.extract import Facts
-from gpuenv.signatures.log_shape import LogShape, Place
+from gpuenv.signatures.log_shape import LinePlace, LogShape
 
 SURE, LIKELY, SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
 _ROOTS = 2  # that come before the error that the text ends with
@@ -22,7 +22,7 @@ class Line(Struct, frozen=True):
     text: str
 
 
-class Hit(Struct, frozen=True):
+class SignatureHit(Struct, frozen=True):
     """Where a signature was found."""
 
     line: int
@@ -30,11 +30,11 @@ class Hit(Struct, frozen=True):
     facts: Facts
 
 
-class Finding(Struct, frozen=True):
+class SignatureFinding(Struct, frozen=True):
     """A signature, and where it was found, the last place last."""
 
     signature: Signature
-    hits: tuple[Hit, ...]
+    hits: tuple[SignatureHit, ...]
     broader: bool = False
 
     @property
@@ -48,7 +48,7 @@ class Finding(Struct, frozen=True):
         return self.signature.priority
 
 
-def in_order(hits: list[Finding], shape: LogShape) -> list[Finding]:
+def in_order(hits: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
     """Sort by what tells most, then by what stands nearest to the end.
 
     Wrappers and hints count only where nothing better was found, and what is merely deprecated comes after
@@ -61,7 +61,7 @@ def in_order(hits: list[Finding], shape: LogShape) -> list[Finding]:
     return _silent_beside_sure([*failed, *_telling_first(warned)], shape)
 
 
-def _reasons(hits: list[Finding], shape: LogShape) -> list[Finding]:
+def _reasons(hits: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
     """Leave out what only reports a failure of which the same program's output says more."""
     programs = {
         shape.place(hit.last).program for hit in hits if hit.priority >= SAID and not hit.signature.wrapper
@@ -69,7 +69,7 @@ def _reasons(hits: list[Finding], shape: LogShape) -> list[Finding]:
     return [hit for hit in hits if not hit.signature.wrapper or shape.place(hit.last).program not in programs]
 
 
-def _telling_first(hits: list[Finding]) -> list[Finding]:
+def _telling_first(hits: list[SignatureFinding]) -> list[SignatureFinding]:
     telling = [hit for hit in hits if hit.priority >= LIKELY]
     said = [hit for hit in hits if SAID <= hit.priority < LIKELY]
     if not telling:
@@ -79,7 +79,7 @@ def _telling_first(hits: list[Finding]) -> list[Finding]:
     return [*ordered[:_ROOTS], *_by_weight([hit for hit in said if hit.last > end])[:1], *ordered[_ROOTS:]]
 
 
-def _innermost_first(ordered: list[Finding], shape: LogShape) -> list[Finding]:
+def _innermost_first(ordered: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
     """Put what raised the exception that caused the first finding's before it."""
     if not ordered:
         return ordered
@@ -91,12 +91,12 @@ def _innermost_first(ordered: list[Finding], shape: LogShape) -> list[Finding]:
     return [root, *(hit for hit in ordered if hit is not root)]
 
 
-def _caused(place: Place, outer: Place) -> bool:
+def _caused(place: LinePlace, outer: LinePlace) -> bool:
     same = place.failure is not None and (place.failure, place.branch) == (outer.failure, outer.branch)
     return same and place.depth < outer.depth
 
 
-def _silent_beside_sure(ordered: list[Finding], shape: LogShape) -> list[Finding]:
+def _silent_beside_sure(ordered: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
     """Leave beside a sure answer only the next one that another program or traceback gave."""
     if not any(hit.priority >= SURE for hit in ordered[:1]):
         return ordered
@@ -106,29 +106,29 @@ def _silent_beside_sure(ordered: list[Finding], shape: LogShape) -> list[Finding
     return [ordered[0], *([second] if second else ())]
 
 
-def _is_independent(other: Place, place: Place) -> bool:
+def _is_independent(other: LinePlace, place: LinePlace) -> bool:
     if other.program != place.program:
         return True
     return other.failure is not None and other.failure != place.failure
 
 
-def with_broader(hits: list[Finding], known: Signatures) -> list[Finding]:
+def with_broader(hits: list[SignatureFinding], known: Signatures) -> list[SignatureFinding]:
     """Put what the roots are cases of behind them."""
     roots, rest = hits[:_ROOTS], {hit.signature.id: hit for hit in hits[_ROOTS:]}
     ids = {hit.signature.id for hit in roots}
     cases = {hit.signature.case_of: hit for hit in reversed(roots) if hit.signature.case_of not in ids}
     behind = [
-        rest.pop(signature.id, Finding(signature, cases[signature.id].hits, broader=True))
+        rest.pop(signature.id, SignatureFinding(signature, cases[signature.id].hits, broader=True))
         for signature in known.named(cases)
     ]
     return [*roots, *behind, *rest.values()]
 
 
-def _by_weight(hits: list[Finding]) -> list[Finding]:
+def _by_weight(hits: list[SignatureFinding]) -> list[SignatureFinding]:
     return sorted(hits, key=lambda hit: (-hit.priority, -hit.last))
 
 
-def _only_warns(finding: Finding) -> bool:
+def _only_warns(finding: SignatureFinding) -> bool:
     said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
     warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
     return finding.signature.kind == "deprecation" and warns

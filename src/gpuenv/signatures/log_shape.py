@@ -32,7 +32,7 @@ _NESTED = "Original Traceback"
 _RAISED = re.compile(r"(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failed|Unsatisfiable): \S")
 
 
-class Place(Struct, frozen=True):
+class LinePlace(Struct, frozen=True):
     """Where a line stands.
 
     `program` is the line at which its command begins, `failure` the one at which the first traceback of its
@@ -50,13 +50,13 @@ class LogShape:
 
     def __init__(self, lines: Sequence[str], numbers: Iterable[int]) -> None:
         """Read what stands around some lines, which are numbered from 1."""
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, LinePlace] = {}
         for first, last in _windows(sorted(numbers), len(lines)):
             self._places.update(_read(lines, first, last))
 
-    def place(self, number: int) -> Place:
+    def place(self, number: int) -> LinePlace:
         """Return where a line of interest stands."""
-        return self._places.get(number, Place())
+        return self._places.get(number, LinePlace())
 
 
 def _windows(numbers: list[int], count: int) -> Iterator[tuple[int, int]]:
@@ -70,7 +70,7 @@ def _windows(numbers: list[int], count: int) -> Iterator[tuple[int, int]]:
         yield first, min(last, count)
 
 
-def _read(lines: Sequence[str], first: int, last: int) -> dict[int, Place]:
+def _read(lines: Sequence[str], first: int, last: int) -> dict[int, LinePlace]:
     programs: dict[str, _Program] = {}
     places = {}
     for number in range(first, last + 1):
@@ -99,7 +99,7 @@ class _Program(Struct):
     part: str = ""  # "frames", "message", or "after" a message and an empty line
     link: str = ""
 
-    def read(self, number: int, line: str) -> Place:
+    def read(self, number: int, line: str) -> LinePlace:
         words = line.strip()
         if _HEADER in line:
             self._begin(number, line)
@@ -113,7 +113,7 @@ class _Program(Struct):
         elif self.part:
             self._after_exception(words)
         inside = self.failure if self.part in {"frames", "message"} else None
-        return Place(self.start, inside, self.branch, self.depth)
+        return LinePlace(self.start, inside, self.branch, self.depth)
 
     def _begin(self, number: int, line: str) -> None:
         if self.part == "message" and _NESTED in line:

@@ -18,7 +18,15 @@ from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Signatures, Way
 from gpuenv.signatures.extract import Facts, read_facts
-from gpuenv.signatures.findings import LIKELY, SURE, Finding, Hit, Line, in_order, with_broader
+from gpuenv.signatures.findings import (
+    LIKELY,
+    SURE,
+    Line,
+    SignatureFinding,
+    SignatureHit,
+    in_order,
+    with_broader,
+)
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
 from gpuenv.signatures.log_shape import LogShape
 from gpuenv.signatures.quote import quoted
@@ -85,7 +93,7 @@ def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examine
     written = as_written(text)
     each = [(page, lines_of(page)) for page in pages(written)]
     possible = _possible(known, [lines for _, lines in each])
-    hits: dict[str, list[Hit]] = {}
+    hits: dict[str, list[SignatureHit]] = {}
     tried = 0
     for number, (page, lines) in enumerate(reversed(each)):
         if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
@@ -97,7 +105,7 @@ def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examine
         tried += places
         for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
-    findings = [Finding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
+    findings = [SignatureFinding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
     shape = LogShape(written.split("\n") if len(findings) > 1 else (), (item.last for item in findings))
     raw = text.split("\n") if findings else []
     matches = tuple(_match(finding, raw) for finding in with_broader(in_order(findings, shape), known))
@@ -120,7 +128,7 @@ def _possible(known: Signatures, pages: list[Lines]) -> Sequence[int]:
 
 def _on_page(
     page: LogPage, sought: list[Signature], vocabulary: Vocabulary, budget: _Budget
-) -> tuple[list[tuple[Signature, Hit]], int]:
+) -> tuple[list[tuple[Signature, SignatureHit]], int]:
     """Return what a page tells, and in how many places it was looked for."""
     tried = [(item, patterns) for item in sought if (patterns := _to_try(item.patterns, vocabulary))]
     if not tried:
@@ -186,20 +194,20 @@ def _places(word: str, lower: str) -> Iterator[int]:
         yield position
 
 
-def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> Hit:
+def _hit(match: re.Match[str], words: JoinedPage, reads: tuple[str, ...]) -> SignatureHit:
     lines = words.lines_of(match.start(), match.end())
     number, text = lines[0]
     lines = ((number, text[match.start() - words.start_of_line(match.start()) :] or text), *lines[1:])
     reported = tuple(Line(number, text) for number, text in lines[-_LINES:])
-    return Hit(lines[-1][0], reported, read_facts(match, words, reads))
+    return SignatureHit(lines[-1][0], reported, read_facts(match, words, reads))
 
 
 def as_match(signature: Signature) -> SignatureMatch:
     """Return what a signature tells of a text that does not have its words."""
-    return _match(Finding(signature, (Hit(0, (), ()),)), [])
+    return _match(SignatureFinding(signature, (SignatureHit(0, (), ()),)), [])
 
 
-def _match(finding: Finding, raw: list[str]) -> SignatureMatch:
+def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
     signature, last = finding.signature, finding.hits[-1]
     lines = {line.number: line for hit in finding.hits[-_LINES:] for line in hit.lines}
     return SignatureMatch(
