@@ -195,3 +195,16 @@ def test_a_machine_that_the_text_does_not_name_gets_no_command_of_another(progra
     done = program.run("explain", "--json", "-", stdin=text)
     assert done.data["matches"][0]["command"] is None
     assert [warning["code"] for warning in done.envelope["warnings"]] == ["another-machine"]
+
+
+def test_a_session_that_does_not_tell_why_says_so(program: Program) -> None:
+    (match,) = matches(program, "-", stdin=">>> torch.cuda.device_count()\n0\n")
+    assert (match["id"], match["confidence"]) == ("cuda-not-available-app", "low")
+    assert match["lines"] == [{"number": 2, "text": "0"}]
+
+
+@pytest.mark.slow
+def test_of_a_mac_no_plan_for_cuda_is_made(program: Program) -> None:
+    fake_nvidia_smi(program.bin, "580.95.05", FakeGpu("NVIDIA H100", "9.0"))
+    text = f'  File "/Users/jo/v/lib/python3.11/site-packages/torch/cuda/__init__.py", line 4\n{CPU_ONLY}\n'
+    assert matches(program, "-", stdin=text)[0]["command"] is None

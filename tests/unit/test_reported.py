@@ -150,3 +150,9 @@ def test_each_case_is_told_of_its_sample(identifier: str, case: dict[str, Any], 
     found = next(settled(match, reported) for match in matches if match.id == identifier)
     facts = {**reported.values, **dict(found.facts)}
     assert found.fix == case[f"fix_{language}"].format_map(facts)
+
+
+def test_of_what_a_text_says_in_several_ways_the_name_is_kept() -> None:
+    asked = ">>> torch.cuda.is_available()\n"
+    assert read(f"{asked}False\n{asked}True\n").values["varied"] == "available"
+    assert "varied" not in read(f"{asked}False\n{asked}False\n").values

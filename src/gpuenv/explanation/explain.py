@@ -110,15 +110,17 @@ def _judged(
     has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
     if not (is_without_gpu(reported) or (has_torch and any(match.checks for match in matches))):
         return matches
-    from gpuenv.explanation.judge_reported import judge, told_by_checks  # noqa: PLC0415 - the checks are many
+    from gpuenv.explanation.judge_reported import (  # noqa: PLC0415 - the checks are many
+        SAYS_NO_GPU,
+        judge,
+        told_by_checks,
+    )
     from gpuenv.explanation.reported_machine import machine_of  # noqa: PLC0415
     from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
     knowledge = load_knowledge(environ)
     judged = judge(reported, machine_of(reported, knowledge), knowledge)
-    if not judged:
-        return matches
-    ids = {item.signature for item in judged}
+    ids = {SAYS_NO_GPU, *(item.signature for item in judged)}
     known = {item.id: as_match(item) for item in _signatures().named(ids)}
     return told_by_checks(matches, judged, known, reported, text)
 

@@ -16,7 +16,7 @@ from gpuenv.host.describe import describe_machine
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, TorchFiles
-from gpuenv.model.machine import Gpu, Machine, Toolkit
+from gpuenv.model.machine import Gpu, Machine, System, Toolkit
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
 from gpuenv.signatures.findings import Line
@@ -25,6 +25,8 @@ from gpuenv.signatures.quote import cut_off
 from gpuenv.signatures.reported import SYMPTOMS, Reported, is_without_gpu
 
 _ENVIRONMENT = "NAME"
+
+SAYS_NO_GPU = "cuda-not-available-app"  # the signature of a program that says only that
 
 
 class JudgedCheck(Struct, frozen=True):
@@ -75,8 +77,10 @@ def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledg
         described = describe(driver=machine.driver)
     except GpuenvError:  # a driver without a GPU, or one that was mistyped
         described = describe(driver=None)
-    if not described.gpus and is_without_gpu(reported):
+    if not described.gpus and not machine.is_mac and is_without_gpu(reported):
         described = replace(described, gpus=(Gpu(0, None, None),))
+    if machine.is_mac:
+        described = replace(described, system=System("macos", "x86_64"))
     nvcc = reported.value("toolkit")
     return replace(described, toolkit=Toolkit(parse_cuda_version(nvcc), "nvcc") if nvcc else None)
 
@@ -128,8 +132,18 @@ def told_by_checks(
             lines=lines,
             broader=False,
         )
-        return (told, *(match for match in matches if match not in open_to))
-    return matches
+        rest = (match for match in matches if match not in open_to and match.confidence != "low")
+        return (told, *rest)
+    return matches or _undecided(known, reported, text)
+
+
+def _undecided(
+    known: Mapping[str, SignatureMatch], reported: Reported, text: str
+) -> tuple[SignatureMatch, ...]:
+    """Return that torch has no GPU for a reason that the text does not tell."""
+    if not is_without_gpu(reported) or SAYS_NO_GPU not in known:
+        return ()
+    return (replace(known[SAYS_NO_GPU], lines=tuple(_lines(reported, text))),)
 
 
 def _is_sure(matches: tuple[SignatureMatch, ...]) -> bool:

@@ -57,14 +57,14 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
     platform: Platform | None = None
     if windows:
         platform = "win-64"
-    elif "linux" in texts[0].lower() and _ARM.search(texts[0]):
+    elif not _MAC.search(texts[0]) and _ARM.search(texts[0]):
         platform = "linux-aarch64"
     return ReportedMachine(
         gpus=gpus,
         driver=_driver(reported, knowledge, windows=windows) if gpus else reported.value("driver"),
         platform=platform,
         python=python_of(reported),
-        is_mac=bool(_MAC.search(texts[0])),
+        is_mac=bool(_MAC.search(texts[0]) or reported.value("mac_path")),
     )
 
 

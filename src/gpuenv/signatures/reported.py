@@ -53,17 +53,22 @@ class ReportedFact(Struct, frozen=True):
 
 
 class Reported(Struct, frozen=True):
-    """What a text reports: of each fact and package what it says last, and the GPUs in their order."""
+    """What a text reports: of each fact and package what it says last, and the GPUs in their order.
+
+    `varied` are the facts of which it says several things: those of two interpreters, before and after.
+    """
 
     facts: Mapping[str, ReportedFact]
     packages: Mapping[str, ReportedFact]
     gpus: tuple[ReportedFact, ...]
+    varied: frozenset[str] = frozenset()
 
     @property
     def values(self) -> dict[str, str]:
-        """All facts, with packages by their names, and `gpus`: the names of all."""
+        """All facts, packages by their names, and in words `gpus` (all names) and `varied`."""
         values = {name: fact.value for source in (self.packages, self.facts) for name, fact in source.items()}
-        return values | ({"gpus": ", ".join(gpu.value for gpu in self.gpus)} if self.gpus else {})
+        words = {"gpus": ", ".join(gpu.value for gpu in self.gpus), "varied": " ".join(sorted(self.varied))}
+        return values | {name: text for name, text in words.items() if text}
 
     def value(self, name: str) -> str | None:
         """Return what is reported of a fact, None where it is not."""
@@ -88,6 +93,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     facts: dict[str, tuple[int, str]] = {}
     packages: dict[str, tuple[int, str]] = {}
     gpus: dict[int, tuple[int, str]] = {}
+    varied: set[str] = set()
     whole = len(text) <= _START + _END
     spans = [(0, len(text))] if whole else [(0, _START), (len(text) - _END, len(text))]
     lower = "\n".join(text[start:end] for start, end in spans).lower()
@@ -102,12 +108,15 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
                 if _GPU in found and len(gpus) < _MOST_GPUS:
                     gpus[int(index or 0)] = match.start(_GPU), found.pop(_GPU)
                 for name, value in found.items():
+                    if facts.get(name, (0, value))[1] != value:
+                        varied.add(name)
                     if name not in facts or facts[name][0] <= match.start(name):
                         facts[name] = match.start(name), value
     return Reported(
         {name: _placed(item, text) for name, item in facts.items()},
         {name: _placed(item, text) for name, item in packages.items()},
         tuple(_placed(gpus[index], text) for index in sorted(gpus)),
+        frozenset(varied),
     )
 
 
