@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv import matrices
 from gpuenv.adapt.channels.by_channels import by_channels
 from gpuenv.adapt.channels.judged_lines import with_channels, without_channels
 from gpuenv.adapt.channels.read import read_packages
@@ -35,12 +34,13 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.task import Task, named_channels
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput
-from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.make_plan import finished, in_conda
 from gpuenv.planning.pages.listings import configuration_for
 from gpuenv.resolution.conda.plan_part import assemble_from_channel, known_build
@@ -62,7 +62,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     is here; else by what is known of the releases on PyPI.
     """
     configuration = configuration_for(task.plan_request.options, task.environ)
-    built = parse_built_releases(matrices.load("releases"))
+    built = load_built_releases()
     read, declared = read_packages(task, configuration), task.project.declared
     known = with_channels(built, read.packages(), declared, task.pythons.result()) if read else built
     best = _nearest(task, configuration, known)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuenv import matrices
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.parsers.collector import shown
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.knowledge.built_releases import parse_built_releases
 from gpuenv.model.plan import Plan
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import parse_variant
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.resolution.target import Target
 
 _MAY_BE = re.compile(r"-cu(?:da)?\d")
@@ -28,7 +27,7 @@ def other_cudas(project: Project, plan: Plan, target: Target) -> Iterator[str]:
         return
     if variant == wishes_for(project, target, PythonOffer(plan.python)).variant:
         return
-    built = parse_built_releases(matrices.load("releases"))
+    built = load_built_releases()
     for line in lines:
         package, match = built.bound(line.project) or (None, None)
         digits = match.groupdict().get("digits") if match else None

@@ -11,7 +11,6 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from gpuenv import matrices
 from gpuenv.adapt.minimal_upgrades import Moves, PackageUpgrade, Settlement
 from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.known_bad_dependencies import settle, with_others_free
@@ -24,10 +23,11 @@ from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
-from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
@@ -161,7 +161,7 @@ def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tupl
     changes = freed_of_builds(stack.wishes, stack.solution.python.short, changes, bounds)
     if not any(line.notation == "conda" for lines in stack.wishes.lines.values() for line in lines):
         return changes
-    built = parse_built_releases(matrices.load("releases"))
+    built = load_built_releases()
     return changed_from_other_system(stack.wishes, stack.question.target.platform, built, changes)
 
 

@@ -9,10 +9,9 @@ from collections.abc import Container
 
 from msgspec.structs import replace
 
-from gpuenv import matrices
 from gpuenv.adapt.model import NO_PROJECTS, Project
-from gpuenv.knowledge.built_releases import parse_built_releases
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.resolution.request import STACK
 
 
@@ -26,7 +25,7 @@ def pip_part(project: Project, knowledge: Knowledge, *, has_conda: bool) -> Proj
         return project
     names: set[str] = {*STACK, *knowledge.ecosystem.made_for_torch}
     if not has_conda:
-        names |= parse_built_releases(matrices.load("releases")).same
+        names |= load_built_releases().same
     declared = (
         item for item in project.declared if item.notation != "conda" or _is_kept(item.project, names)
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from gpuenv import matrices
+from gpuenv.knowledge.built_releases import BuiltReleases, parse_built_releases
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import Row
 from gpuenv.model.plan import PlanWarning
@@ -15,6 +16,12 @@ from gpuenv.planning.matrix_overlay import Overlay, load_tables
 def load_knowledge(environ: Mapping[str, str] | None = None) -> Knowledge:
     """Read the matrices that decisions need; without `environ`, those that were shipped alone."""
     return _parsed(load_tables(environ))
+
+
+@cache
+def load_built_releases() -> BuiltReleases:
+    """Read what is known of releases beside torch, and of conda's packages; no overlay has rows of it."""
+    return parse_built_releases(matrices.load("releases"))
 
 
 def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:
