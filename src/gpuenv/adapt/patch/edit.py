@@ -13,7 +13,7 @@ from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, DependencyFile,
 from gpuenv.adapt.parsers.environment_yml import compose
 from gpuenv.adapt.patch.notation import added, quoted_within, rendered
 from gpuenv.config_edit.text import line_end
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import tr
 
 # what may stand around a requirement where a line has nothing else
 _BEFORE = re.compile(r"[ \t]*(?:-[ \t]+)?[\"']?")
@@ -169,17 +169,40 @@ def into_pip_part(file: DependencyFile, said: tuple[Said, ...]) -> Iterator[Edit
     if pip is None:
         scalars = (item.value for item in listed.value if item.id == "scalar")
         named = any(text.split("=")[0].strip() == "pip" for text in scalars)
+        if listed.flow_style:  # dependencies: [python=3.9, numpy]
+            part = f"{{pip: [{', '.join(_in_flow((*pages, *others)))}]}}"
+            entries = [*([] if named else ["pip"]), part]
+            yield _behind(file, listed, entries, said)
+            return
         entries = [*([] if named else ["- pip"]), "- pip:"]
         entries += [f"{_DEEPER}- {text}" for _, text in (*pages, *others)]
         lines = [f"{' ' * listed.start_mark.column}{entry}" for entry in entries]
         yield _below(file, listed, lines, said)
-        return
-    indent = " " * pip.start_mark.column
-    if pages:
-        at = _line_start(file.text, _at(file, pip.value[0].start_mark))
-        yield new_lines(file, at, [f"{indent}- {text}" for _, text in pages], pages)
-    if others:
-        yield _below(file, pip, [f"{indent}- {text}" for _, text in others], others)
+    elif pip.flow_style:  # pip: [timm, einops]
+        if pages:
+            at = _at(file, pip.start_mark) + 1
+            yield Edit(at, at, "".join(f"{text}, " for text in _in_flow(pages)), None, pages)
+        if others:
+            yield _behind(file, pip, _in_flow(others), others)
+    else:
+        indent = " " * pip.start_mark.column
+        if pages:
+            at = _line_start(file.text, _at(file, pip.value[0].start_mark))
+            yield new_lines(file, at, [f"{indent}- {text}" for _, text in pages], pages)
+        if others:
+            yield _below(file, pip, [f"{indent}- {text}" for _, text in others], others)
+
+
+def _in_flow(said: tuple[Said, ...]) -> list[str]:
+    """Quote lines so that they can stand between commas."""
+    return [f"'{quoted_within(text, chr(39))}'" for _, text in said]
+
+
+def _behind(file: DependencyFile, node: Any, entries: list[str], said: tuple[Said, ...]) -> Edit:
+    at = _at(file, _last_end(node))
+    if node.value[-1].id != "scalar":  # behind the brackets of `{pip: [timm]}`
+        at = file.text.rindex("]", 0, _at(file, node.end_mark))
+    return Edit(at, at, "".join(f", {entry}" for entry in entries), None, said)
 
 
 def into_channels(file: DependencyFile, channel: str) -> Edit:
@@ -200,21 +223,17 @@ def into_channels(file: DependencyFile, channel: str) -> Edit:
 
 
 def _list(file: DependencyFile, name: str) -> Any:
-    """The node of a list that is written line by line."""
+    """The node of a list that has something in it."""
     entries = {key.value: value for key, value in compose(file.text).value}
     node = entries.get(name)
-    if node is None or node.id != "sequence" or node.flow_style or not node.value:
+    if node is None or node.id != "sequence" or not node.value:
         raise ValueError(tr("`{key}` in {file} is not a list of lines", key=name, file=file.path))
     return node
 
 
 def _pip_lists(item: Any) -> Iterator[Any]:
-    for key, value in item.value if item.id == "mapping" else ():
-        if key.value == "pip" and value.id == "sequence" and value.value:
-            if value.flow_style:
-                template = N_("`{key}` in {file} is not a list of lines")
-                raise ValueError(tr(template, key="pip", file="environment.yml"))
-            yield value
+    entries = item.value if item.id == "mapping" else ()
+    return (value for key, value in entries if key.value == "pip" and value.id == "sequence" and value.value)
 
 
 def _at(file: DependencyFile, mark: Any) -> int:
