@@ -25,6 +25,8 @@ def heeded() -> Iterator[None]:
     """Signals as in a command."""
     with interruption.heeded():
         yield
+    with interruption.heeded():  # the next test knows nothing of them
+        pass
 
 
 def interrupted(folder: Path, monkeypatch: pytest.MonkeyPatch, *, patch_alone: bool) -> Adaptation:

@@ -61,6 +61,10 @@ def test_a_file_is_read_in_its_parts() -> None:
     assert "--extra-index-url" in file.warnings[0]
 
 
+def test_a_pip_part_in_one_line_is_read() -> None:
+    assert parsed("dependencies: [numpy, {pip: [timm==0.6.12, einops]}]\n").pip == ("timm==0.6.12", "einops")
+
+
 def test_keys_that_are_not_read_are_kept_and_the_prefix_is_not() -> None:
     assert dict(parsed(PAPER).kept) == {
         "name": "paper",

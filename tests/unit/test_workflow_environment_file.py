@@ -22,7 +22,7 @@ def options(tmp_path: Path, text: str, **typed: Any) -> PlanOptions:
     return PlanOptions(environment_file=file, **typed)
 
 
-def test_without_a_conda_tool_its_packages_are_asked_of_the_index(tmp_path: Path) -> None:
+def test_without_a_conda_tool_those_of_one_name_on_both_sides_are_asked_of_the_index(tmp_path: Path) -> None:
     plan_options = options(tmp_path, PAPER)
     merged, warnings = with_file(
         plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=False
@@ -32,6 +32,17 @@ def test_without_a_conda_tool_its_packages_are_asked_of_the_index(tmp_path: Path
     )  # fmt: skip
     assert (merged.python, merged.cuda) == ("==3.9.*", "11.7")
     assert {warn.code for warn in warnings} == {"environment-file", "conda-packages-as-wheels"}
+
+
+def test_names_that_may_be_other_projects_are_named_and_never_asked_of_the_index(tmp_path: Path) -> None:
+    text = "dependencies: [ffmpeg=4.3, faiss-gpu, opencv=4.5, _libgcc_mutex=0.1=main, numpy]\n"
+    plan_options = options(tmp_path, text)
+    merged, warnings = with_file(
+        plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=False
+    )
+    assert merged.requirements == ("numpy",)
+    (left,) = (warn.message for warn in warnings if warn.code == "not-in-plan")
+    assert "ffmpeg, faiss-gpu, opencv, _libgcc_mutex: left out" in left
 
 
 def test_with_a_conda_tool_its_packages_stay_condas(tmp_path: Path) -> None:
@@ -56,7 +67,7 @@ def test_a_package_that_only_conda_has_is_passed_over_aloud(tmp_path: Path) -> N
         plan_options, read_environment_file(plan_options.environment_file, LINUX), conda=False
     )
     assert merged.requirements == ()
-    assert [warn.code for warn in warnings] == ["environment-file"] * 2
+    assert [warn.code for warn in warnings] == ["environment-file", "not-in-plan"]
 
 
 def test_no_file_asks_for_nothing() -> None:

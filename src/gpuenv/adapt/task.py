@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.cuda_lines import named_channel
 from gpuenv.adapt.nearest.index_line_changes import channel_in
-from gpuenv.adapt.nearest.request import request_of
+from gpuenv.adapt.nearest.request import python_of, request_of
 from gpuenv.adapt.pip_part import pip_part
 from gpuenv.concurrency.background import BackgroundTask
 from gpuenv.installers import CONDA_MANAGERS
@@ -22,6 +22,7 @@ from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_reques
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.process import interruption
+from gpuenv.resolution.rules.python import counts_patches
 from gpuenv.resolution.target import Target, choose_target
 
 _OF_TORCH = (FORGE, "pytorch")  # channels whose builds of torch are known
@@ -70,8 +71,22 @@ def begin(
     channels = _channels(project, options, manager, installer.channel)
     asked = project if channels else pip_part(project, knowledge, has_conda=manager in CONDA_MANAGERS)
     wanted = replace(wanted, request=request_of(asked, wanted.request))
-    pythons = BackgroundTask(lambda: offer_pythons(wanted.options, manager, location, knowledge, environ))
+    asking = _asking_for_patches(wanted.options, project, machines)
+    pythons = BackgroundTask(lambda: offer_pythons(asking, manager, location, knowledge, environ))
     return Task(project, wanted, location, channels, pythons, knowledge, environ, target, before, tell)
+
+
+def _asking_for_patches(options: PlanOptions, project: Project, machines: tuple[Machine, ...]) -> PlanOptions:
+    """Return the options that list Pythons by their patch releases where the project names one.
+
+    What several machines have is known by minor releases alone.
+    """
+    lines = (line for line in project.declared if line.project == "python" and not line.hint)
+    patches = (wanted for line in lines if (wanted := python_of(line)) and counts_patches(wanted))
+    named = next(patches, None)
+    if options.python or named is None or len(machines) > 1:
+        return options
+    return replace(options, python=str(named))
 
 
 def torch_is_condas(project: Project) -> bool:

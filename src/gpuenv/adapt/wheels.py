@@ -36,6 +36,7 @@ from gpuenv.planning.pages.torch_bound import PageReader
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import build_plan
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
+from gpuenv.resolution.rules.python import admitted, counts_patches
 from gpuenv.resolution.torch_bound_pages import bound_projects
 from gpuenv.secrets.url_credentials import redact_credentials
 
@@ -61,10 +62,25 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     if task.is_interrupted:
         wanted = replace(wanted, options=replace(wanted.options, offline=True))
     plan = completed(
-        adapted.plan, adapted.question, nearest.decision, listed, wanted, task.environ, target=task.target
+        _of_patch(adapted.plan, stack),
+        adapted.question,
+        nearest.decision,
+        listed,
+        wanted,
+        task.environ,
+        target=task.target,
     )
     warnings = (*_unread(nearest), *_without_release(nearest, stack.solution), *plan.warnings, *unsolved)
     return replace(plan, warnings=warnings), changes
+
+
+def _of_patch(plan: Plan, stack: Stack) -> Plan:
+    """Return the plan with the patch release of Python that the files name, where it has to be brought."""
+    python, wanted = stack.solution.python, stack.wishes.python
+    names = wanted is not None and counts_patches(wanted) and admitted((python,), wanted)
+    if not names or python.path is not None or python.version == python.short:
+        return plan
+    return replace(plan, python_release=python.version)
 
 
 def _in_conda(

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from msgspec.structs import replace
+from packaging.utils import canonicalize_name
 
+from gpuenv import matrices
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, tr
+from gpuenv.knowledge.built_releases import parse_built_releases
 from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Machine
-from gpuenv.model.match_spec import as_requirement
+from gpuenv.model.match_spec import as_requirement, parse_match_spec
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import check_requirements
@@ -47,23 +50,36 @@ def with_file(
 ) -> tuple[PlanOptions, tuple[PlanWarning, ...]]:
     """Return the options with what the file requests, and warnings about it.
 
-    The command line overrides the file. Without a conda tool, its conda packages are requested from the
-    index, by their names.
+    The command line overrides the file. Without a conda tool, of its conda packages those are requested from
+    the index that are known to be the same projects there; a name may be another one's.
     """
     path = str(options.environment_file or Path())
     warnings = [PlanWarning("environment-file", f"{path}: {text}") for text in file.warnings]
+    names = known_on_index() if file.specs and not conda else frozenset()
     more: list[str] = []
+    left_out: list[str] = []
     for spec in () if conda else file.specs:
+        name = canonicalize_name(parse_match_spec(spec).name)
         requirement = as_requirement(spec)
-        if requirement is not None:
+        if name not in names:
+            left_out.append(parse_match_spec(spec).name)
+        elif requirement is not None:
             more.append(requirement)
         else:
             ignored = tr("{file}: `{spec}` is ignored", file=path, spec=spec)
             warnings.append(PlanWarning("environment-file", ignored))
     if more:
-        text = tr("{file}: {packages} would be requested from the index by their conda names", file=path,
-                  packages=", ".join(more))  # fmt: skip
-        warnings.append(PlanWarning("conda-packages-as-wheels", text))
+        template = N_(
+            "{file}: {packages}: requested from the index, which has conda's packages by these names"
+        )
+        warnings.append(
+            PlanWarning("conda-packages-as-wheels", tr(template, file=path, packages=", ".join(more)))
+        )
+    if left_out:
+        template = N_(
+            "{file}: {packages}: left out, conda packages that only a conda tool installs (--manager conda)"
+        )
+        warnings.append(PlanWarning("not-in-plan", tr(template, file=path, packages=", ".join(left_out))))
     typed = replace(
         options,
         requirements=(*options.requirements, *file.stack, *more, *file.pip),
@@ -71,3 +87,8 @@ def with_file(
         cuda=file.cuda if file.cuda and options.cuda == "auto" else options.cuda,
     )
     return typed, tuple(warnings)
+
+
+def known_on_index() -> frozenset[str]:
+    """Return the projects that have one name on conda's channels and on PyPI."""
+    return parse_built_releases(matrices.load("releases")).same

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -16,6 +17,7 @@ from gpuenv.resolution.by_identity import ByIdentity
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import range_of_releases
 
+_PATCH = re.compile(r"(?P<minor>\d+\.\d+)\.\d+")
 _ANY_PATCH = 99  # stands for the newest patch release, which a manager would bring
 
 
@@ -189,14 +191,15 @@ def in_words(offers: tuple[PythonOffer, ...]) -> str:
 
 
 def not_provided(requested: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
-    """Return what is wrong with every build where the manager has no Python of those asked for."""
+    """Return what is wrong with every build where the manager has no Python of those asked for.
+
+    Of a patch release of a minor one that is there, the others of that are named: a range would hold it.
+    """
+    patch = _PATCH.fullmatch(requested)
+    near = tuple(offer.version for offer in provided if patch and offer.short == patch["minor"])
+    has = ", ".join(dict.fromkeys(near)) or (in_words(provided) if provided else "")
     detail = (
-        tr(
-            "{manager} can provide Python {has}, not {asked}",
-            manager=manager,
-            has=in_words(provided),
-            asked=requested,
-        )
+        tr("{manager} can provide Python {has}, not {asked}", manager=manager, has=has, asked=requested)
         if provided
         else tr("{manager} can provide no Python", manager=manager)
     )
