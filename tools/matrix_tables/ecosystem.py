@@ -11,7 +11,18 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.matrix_checks.serialise import python_order
 from matrix_tables.facts import DATA, Facts, Row, Sources, UnusableFacts, read_toml
 
-_KINDS = ("set", "project", "code", "abi", "wheels", "requires", "name", "member")
+_KINDS = (
+    "set",
+    "project",
+    "code",
+    "abi",
+    "wheels",
+    "requires",
+    "name",
+    "member",
+    "framework",
+    "brings-torch",
+)
 _OF_SYSTEM = {"x86_64": "linux-64", "aarch64": "linux-aarch64", "amd64": "win-64"}
 _BY_OTHERS = "mjun0812/flash-attention-prebuild-wheels"
 _RELEASE = "https://github.com/{by}/releases/expanded_assets/{tag}"
@@ -37,6 +48,7 @@ def build_ecosystem(facts: Facts) -> list[Row]:
             *_requires(facts, sources),
             *({"kind": "name", **entry, "evidence": "matrix"} for entry in answer.get("name", ())),
             *_members(answer),
+            *_frameworks(answer),
         ]
         return sorted(rows, key=_order)
     except (InvalidVersion, ValueError) as error:
@@ -230,6 +242,19 @@ def _members(answer: Row) -> Iterator[Row]:
                 }
 
 
+def _frameworks(answer: Row) -> Iterator[Row]:
+    """Yield the projects of other frameworks, and those that come with torch."""
+    for entry in answer["framework"]:
+        for pattern in entry["projects"]:
+            bounds = {name: entry.get(name) for name in ("releases", "python")}
+            row = {"kind": "framework", "pattern": pattern, **bounds}
+            yield {**row, "source": entry["source"], "evidence": "matrix"}
+    for entry in answer["brings_torch"]:
+        for pattern in entry["projects"]:
+            row = {"kind": "brings-torch", "pattern": pattern, "source": entry["source"]}
+            yield {**row, "evidence": "matrix"}
+
+
 def _rest(entry: Row) -> Row:
     return {"evidence": "matrix"} | ({"note": entry["note"]} if "note" in entry else {})
 
@@ -247,4 +272,6 @@ def _order(row: Row) -> Any:
         str(row.get("platform") or ""),
         str(row.get("versions") or row.get("torch") or ""),
         str(row.get("extra") or ""),
+        str(row.get("pattern") or ""),
+        str(row.get("releases") or "~"),
     )

@@ -29,6 +29,7 @@ from gpuenv.adapt.sources.frameworks import (
 from gpuenv.adapt.task import begin, torch_is_condas
 from gpuenv.adapt.wheels import adapt_wheels
 from gpuenv.i18n.messages import N_, tr
+from gpuenv.knowledge.ecosystem import Ecosystem
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.model.plan import PlanWarning
@@ -73,8 +74,8 @@ def adapt(
     knowledge = load_knowledge(environ)
     machines = choose_machines(options, environ, knowledge)
     project = read_project(adapting.paths, environ, platform_of(machines[0]), adapting.source)
-    if not _imports_torch(adapting.paths, project):
-        refuse_without_torch(project.declared)
+    if not _imports_torch(adapting.paths, project, knowledge.ecosystem):
+        refuse_without_torch(project.declared, knowledge.ecosystem)
     before = day_of(adapting.exclude_newer, project)
     if (
         adapting.patch_alone
@@ -92,7 +93,7 @@ def adapt(
     else:
         plan, changes = adapt_wheels(task)
     torch = next(package.version for package in plan.packages if package.name == "torch")
-    refuse_unshared_python(project.declared, PythonOffer(plan.python), str(torch))
+    refuse_unshared_python(project.declared, PythonOffer(plan.python), str(torch), knowledge.ecosystem)
     changes = tuple(change for change in changes if _says_another(change))
     code, messages = _code(adapting.paths, project) if changes else ((), ())
     changes = risks_of(changes, matrices.load("api-changes"), code)
@@ -146,9 +147,10 @@ def day_of(text: str | None, project: Project) -> str | None:
     return project.date
 
 
-def _imports_torch(paths: tuple[Path, ...], project: Project) -> bool:
+def _imports_torch(paths: tuple[Path, ...], project: Project, ecosystem: Ecosystem) -> bool:
     """Whether something of the project is about torch; the code is read where no line is."""
-    if names_torch(project.declared) or not any(True for _ in other_frameworks(project.declared)):
+    others = other_frameworks(project.declared, ecosystem)
+    if names_torch(project.declared, ecosystem) or not any(True for _ in others):
         return True
     texts, _ = _code(paths, project)
     return any(_IMPORT.search(text) for _, text in texts)

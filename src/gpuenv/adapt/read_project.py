@@ -23,6 +23,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.wheel import Platform
+from gpuenv.planning.load_knowledge import load_knowledge
 
 _LARGEST = 2 << 20  # bytes
 _MOST = 100  # files that name one another
@@ -59,7 +60,11 @@ def read_project(
     date = last_changed(tuple(Path(file.path) for file in reading.files if file.kind != "readme"), environ)
     return Project(
         files=tuple(reading.files),
-        declared=(*declared, *python_bounds(declared), *python_hints(declared)),
+        declared=(
+            *declared,
+            *python_bounds(declared, load_knowledge(environ).ecosystem),
+            *python_hints(declared),
+        ),
         date=date,
         warnings=tuple(dict.fromkeys(reading.warnings)),
         sources=tuple(reading.sources),

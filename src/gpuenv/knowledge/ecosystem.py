@@ -97,6 +97,15 @@ class MisleadingName(Struct, frozen=True):
     source: str
 
 
+class Framework(Struct, frozen=True):
+    """Another framework than torch: a shell pattern for its projects, the releases meant, their Pythons."""
+
+    pattern: str
+    releases: str | None
+    python: str | None
+    source: str
+
+
 class TorchDemand(Struct, frozen=True):
     """Which torch, Python and system a release of a project is for, by its metadata and its wheels.
 
@@ -182,6 +191,17 @@ class Ecosystem:
     @cached_property
     def _names(self) -> Mapping[str, MisleadingName]:
         return {row["project"]: from_row(MisleadingName, row) for row in self._of("name")}
+
+    @cached_property
+    def frameworks(self) -> tuple[Framework, ...]:
+        """The frameworks beside torch; rows for some releases stand before those for all."""
+        rows = sorted(self._of("framework"), key=lambda row: row["releases"] is None)
+        return tuple(from_row(Framework, row) for row in rows)
+
+    @cached_property
+    def brings_torch(self) -> tuple[str, ...]:
+        """Shell patterns for the projects that are about torch, or bring it."""
+        return tuple(row["pattern"] for row in self._of("brings-torch"))
 
     @cached_property
     def families(self) -> Families:

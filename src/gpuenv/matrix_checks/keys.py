@@ -94,6 +94,8 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "wheels": ("kind", "set", "by", "torch", "variant", "platform"),
         "name": ("kind", "project"),
         "member": ("kind", "project", "extra", "cuda"),
+        "framework": ("kind", "pattern", "releases"),
+        "brings-torch": ("kind", "pattern"),
         "requires": ("kind", "project", "version"),
     },
     "libraries": {

@@ -5,104 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from msgspec import Struct
 from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.model import DeclaredRequirement
 from gpuenv.adapt.nearest.request import public, requirement_of
 from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.ecosystem import Ecosystem, Framework
 from gpuenv.knowledge.version_ranges import lies_within
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.rules.python import admitted
 
 
-class Framework(Struct, frozen=True):
-    """A row: the projects of a framework, the releases meant, the Pythons that they have files for."""
-
-    projects: str
-    releases: str = ""
-    python: str | None = None
-    source: str = ""
-
-
-_OF_TENSORFLOW_1 = "the files of tensorflow 1.13.1 to 1.15.5 on PyPI: none is newer than cp37"
-OTHERS = (
-    Framework("tensorflow", "<2", "<3.8", _OF_TENSORFLOW_1),
-    Framework("tensorflow-[cg]pu", "<2", "<3.8", _OF_TENSORFLOW_1),
-    Framework("tensorflow"),
-    Framework("tensorflow-[cg]pu"),
-    Framework("jax"),
-    Framework("mxnet*"),
-    Framework("paddlepaddle*"),
-    Framework("chainer"),
-    Framework("theano"),
-)
-_BRING_TORCH = (
-    *(
-        "*torch*",
-        "*lightning*",
-        "timm",
-        "mmcv*",
-        "mmdet*",
-        "detectron2",
-        "dgl*",
-        "kornia",
-        "allennlp",
-        "fairseq",
-    ),
-    *(
-        "transformers",
-        "diffusers",
-        "accelerate",
-        "vllm",
-        "xformers",
-        "monai",
-        "ultralytics",
-        "flash-attn",
-        "clip",
-    ),
-    *("deepspeed", "peft", "apex", "stable-baselines3", "fastai", "openai-whisper"),
-)
-
-
 def other_frameworks(
-    declared: tuple[DeclaredRequirement, ...],
+    declared: tuple[DeclaredRequirement, ...], ecosystem: Ecosystem
 ) -> Iterator[tuple[DeclaredRequirement, Framework]]:
     """Yield the lines that require another framework, each with the first row that it is about."""
     for item in declared:
-        for row in OTHERS:
-            if fnmatchcase(item.project, row.projects) and _is_meant(item, row):
+        for row in ecosystem.frameworks:
+            if fnmatchcase(item.project, row.pattern) and _is_meant(item, row):
                 yield item, row
                 break
 
 
 def _is_meant(item: DeclaredRequirement, row: Framework) -> bool:
     requirement = requirement_of(item)
-    if not row.releases:
+    if row.releases is None:
         return True
     return requirement is not None and lies_within(public(requirement.specifier), SpecifierSet(row.releases))
 
 
-def names_torch(declared: tuple[DeclaredRequirement, ...]) -> bool:
+def names_torch(declared: tuple[DeclaredRequirement, ...], ecosystem: Ecosystem) -> bool:
     """Whether a line is about torch, or about a project that brings it."""
-    return any(fnmatchcase(item.project, name) for item in declared for name in _BRING_TORCH)
+    return any(fnmatchcase(item.project, name) for item in declared for name in ecosystem.brings_torch)
 
 
-def python_bounds(declared: tuple[DeclaredRequirement, ...]) -> tuple[DeclaredRequirement, ...]:
+def python_bounds(
+    declared: tuple[DeclaredRequirement, ...], ecosystem: Ecosystem
+) -> tuple[DeclaredRequirement, ...]:
     """Return the Pythons that other frameworks leave, as hints at their lines."""
     return tuple(
         replace(item, project="python", requirement=row.python, notation="pip", hint=True)
-        for item, row in other_frameworks(declared)
+        for item, row in other_frameworks(declared, ecosystem)
         if row.python is not None
     )
 
 
-def refuse_without_torch(declared: tuple[DeclaredRequirement, ...]) -> None:
+def refuse_without_torch(declared: tuple[DeclaredRequirement, ...], ecosystem: Ecosystem) -> None:
     """Raise UsageError where another framework is required and nothing is about torch."""
-    others = tuple(item for item, _ in other_frameworks(declared))
-    if others and not names_torch(declared):
+    others = tuple(item for item, _ in other_frameworks(declared, ecosystem))
+    if others and not names_torch(declared, ecosystem):
         raise UsageError(
             tr("nothing there asks for torch: it is made for another framework, which gpuenv does not plan"),
             code="no-torch",
@@ -112,10 +65,10 @@ def refuse_without_torch(declared: tuple[DeclaredRequirement, ...]) -> None:
 
 
 def refuse_unshared_python(
-    declared: tuple[DeclaredRequirement, ...], python: PythonOffer, torch: str
+    declared: tuple[DeclaredRequirement, ...], python: PythonOffer, torch: str, ecosystem: Ecosystem
 ) -> None:
     """Raise Unsatisfiable where a framework has no files for the Python that torch takes."""
-    for item, row in other_frameworks(declared):
+    for item, row in other_frameworks(declared, ecosystem):
         if row.python is not None and not admitted((python,), SpecifierSet(row.python)):
             facts = {"text": item.text.strip(), "bound": row.python, "torch": torch, "python": python.short}
             text = tr(

@@ -65,6 +65,7 @@ _TEMPLATE = matching(r"https?://([!-z|~]|\{(torch|variant|version)\})+", N_("add
 _PAGE_VARIANT = matching(r"cpu|cu[0-9]{2,3}", N_("variant such as cu126, cu12 or cpu"))
 _TEXTS, _VERSIONS, _PYTHONS = list_of(TEXT, least=1), list_of(VERSION), list_of(PYTHON, least=1)
 _CODE, _KNOWN_CODE = list_of(ARCHITECTURE, least=1), list_of(ARCHITECTURE)
+_PATTERN_OF_NAMES = matching(r"[a-z0-9*\[\]-]+", N_("shell pattern for names of projects"))
 _PCI_IDS = list_of(matching(r"[0-9a-f]{4}", N_("PCI id such as 1b06")))
 _PACKAGES = list_of(matching(r"[a-z0-9][a-z0-9.+-]+"))
 _CASE = object_of({"needs": TEXT, "cause": TEXT, "fix": TEXT, "command": or_null(TEXT)})
@@ -234,6 +235,12 @@ FIELDS: Mapping[str, Kinds] = {
             "families": list_of(NAME),  # one for each CUDA major
             **ORIGIN,
         },
+        framework={  # another than torch
+            "pattern": _PATTERN_OF_NAMES, "releases": or_null(SPECIFIER),  # null: all
+            "python": or_null(SPECIFIER),  # that those releases have files for
+            **ORIGIN,
+        },
+        **{"brings-torch": {"pattern": _PATTERN_OF_NAMES, **ORIGIN}},
         member={  # of a family: wheels of one library, a project or an extra for each CUDA major
             "family": NAME, "project": NAME, "extra": or_null(NAME), "cuda": number(1, 99),
             "versions": or_null(SPECIFIER),  # of the project, for that CUDA; null: all
