@@ -174,7 +174,7 @@ def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
 
 def _reported_torch(reported: Reported) -> Version | None:
     package = reported.packages.get("torch")
-    text = reported.value("torch") or (package.value if package else "")
+    text = reported.value("torch") or (package.value if package else reported.value("torch_named") or "")
     try:
         return release_of(Version(text))
     except InvalidVersion:
