@@ -17,9 +17,10 @@ def build_releases() -> list[Row]:
     table = read_toml(DATA / "releases.toml")
     bound = [{"kind": "bound", "evidence": "matrix", **entry} for entry in table["bound"]]
     systems = [{"kind": "system", "evidence": "matrix", **entry} for entry in table["system"]]
+    tied = [{"kind": "tied", "evidence": "matrix", **entry} for entry in table["tied"]]
     same = [
         {"kind": "same", "project": project, "source": entry["source"], "evidence": "matrix"}
         for entry in table["same"]
         for project in sorted(entry["projects"])
     ]
-    return [*load_rows(READ / "releases.json"), *bound, *systems, *same]
+    return [*load_rows(READ / "releases.json"), *bound, *systems, *tied, *same]

@@ -26,6 +26,7 @@ from gpuenv.adapt.environment_part import environment_of
 from gpuenv.adapt.minimal_upgrades import Settlement
 from gpuenv.adapt.model import DeclaredRequirement, RequirementChange
 from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.other_pins import without_needless
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
@@ -70,6 +71,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     question = best.nearest.question_for(solution)
     build = known_build(solution, best.answer.builds)
     changes = stack_changes(best.nearest, solution, task.project, task.knowledge, build)
+    changes = without_needless(changes, solution.python, built)
     wishes = wishes_for(task.project, task.machine_target, solution.python)
     stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
     drafting = _Drafting(task, best, solution, configuration)

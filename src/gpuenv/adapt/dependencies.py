@@ -74,7 +74,7 @@ def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
     if not wanted:
         return _with_url_warning(Adapted(plan, stack.question, stack.changes), stack)
     if task.plan_request.options.offline or task.is_interrupted:
-        return _unchecked(plan, stack, _why_unchecked(task))
+        return _unchecked(stack, _why_unchecked(task))
     try:
         settled = _resolver(stack, plan, wanted, task).settle(
             wanted, stack.configuration, foreign_to_pypi(stack.wishes)
@@ -82,10 +82,10 @@ def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
     except KeyboardInterrupt:
         if not task.is_interrupted:
             raise
-        return _unchecked(plan, stack, _why_unchecked(task))
+        return _unchecked(stack, _why_unchecked(task))
     except (Unreachable, InstallFailed) as error:
         is_uvs = isinstance(error, InstallFailed) and error.because
-        return _unchecked(plan, stack, error.because[0].text if is_uvs else error.message)
+        return _unchecked(stack, error.because[0].text if is_uvs else error.message)
     if isinstance(settled, Unresolvable):
         return settled
     return _with_url_warning(_adapted(stack, settled, pinned=task.before is not None), stack)
@@ -211,14 +211,23 @@ def _why_unchecked(task: Task) -> str:
     return tr("it was interrupted") if task.is_interrupted else tr("offline mode was requested")
 
 
-def _unchecked(plan: Plan, stack: Stack, reason: str) -> Adapted:
-    plan = replace(plan, warnings=(*plan.warnings, _not_checked(reason)))
-    return Adapted(plan, stack.question, stack.changes)
+def _unchecked(stack: Stack, reason: str) -> Adapted:
+    """Return the plan without a resolution; of other packages those move that are not for the Python."""
+    built = load_built_releases()
+    changes = moved_with_python(stack.solution, stack.wishes, stack.changes, built, bounds_of_moves(stack))
+    question, moved = stack.question, changes[len(stack.changes) :]
+    names = {canonicalize_name(requirement.name) for requirement in question.request.others}
+    for change in (item for item in moved if item.new is not None and item.project in names):
+        question = question.with_request(question.request.with_requirement(str(change.new)))
+    plan, warning = stack.assemble(question, ()), _not_checked(reason, moved=bool(moved))
+    return Adapted(replace(plan, warnings=(*plan.warnings, warning)), question, changes)
 
 
-def _not_checked(reason: str) -> PlanWarning:
-    text = tr("the other packages of the project are unchanged and were not checked: {reason}", reason=reason)
-    return PlanWarning(NOT_CHECKED, text)
+def _not_checked(reason: str, *, moved: bool = False) -> PlanWarning:
+    template = N_("the other packages of the project are unchanged and were not checked: {reason}")
+    if moved:
+        template = N_("the other packages were not checked beyond the moves that are named: {reason}")
+    return PlanWarning(NOT_CHECKED, tr(template, reason=reason))
 
 
 def _with_url_warning(adapted: Adapted, stack: Stack) -> Adapted:

@@ -21,6 +21,7 @@ from gpuenv.adapt.model import RequirementChange
 from gpuenv.adapt.nearest.families import without_families
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.line_changes import stack_changes
+from gpuenv.adapt.nearest.other_pins import without_needless
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.search import Nearest, find_nearest, nearest_torches
@@ -29,7 +30,9 @@ from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.installers import CONDA_MANAGERS
 from gpuenv.installers.uv_failure import Unresolvable
+from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.make_plan import completed, in_conda
 from gpuenv.planning.pages.listings import PlanListings, list_files
 from gpuenv.planning.pages.torch_bound import PageReader
@@ -51,7 +54,7 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     question = build_input(
         wanted.request, task.machine_target, task.knowledge, listed.listings, task.pythons.result()
     )
-    nearest = find_nearest(_with_pages(question, listed, task), task.project)
+    nearest = find_nearest(_with_pages(question, listed, task), task.project, built=_built(task))
     stack, adapted = _first_that_resolves(nearest, task, listed)
     unsolved: tuple[PlanWarning, ...] = ()
     if wanted.request.manager in CONDA_MANAGERS:  # which brings what stands in conda's part
@@ -81,6 +84,11 @@ def _of_patch(plan: Plan, stack: Stack) -> Plan:
     if not names or python.path is not None or python.version == python.short:
         return plan
     return replace(plan, python_release=python.version)
+
+
+def _built(task: Task) -> BuiltReleases | None:
+    """Return what is known of other packages without an index; None where uv can ask one."""
+    return load_built_releases() if task.plan_request.options.offline else None
 
 
 def _in_conda(
@@ -159,7 +167,9 @@ def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> 
     for group in _worth_trying(nearest.choices):
         near = _as_near(group, nearest, task)
         stack = with_fewest_moves(tuple(_stack(nearest, solution, task, listed) for solution in near), task)
-        stack = replace(stack, changes=stack_changes(nearest, stack.solution, task.project))
+        changes = stack_changes(nearest, stack.solution, task.project)
+        built = load_built_releases()
+        stack = replace(stack, changes=without_needless(changes, stack.solution.python, built))
         outcome = resolve_others(stack, task)
         if isinstance(outcome, Adapted):
             return stack, outcome
@@ -178,7 +188,7 @@ def _worth_trying(solutions: tuple[Solution, ...]) -> Iterator[tuple[Solution, .
 
 def _as_near(solutions: tuple[Solution, ...], nearest: Nearest, task: Task) -> tuple[Solution, ...]:
     """Return the first choice, and those that differ from it in a Python that is as near."""
-    measure = Nearness(nearest.question, task.project)
+    measure = Nearness(nearest.question, task.project, built=_built(task))
     settled = {id(item.solution): item for item in nearest.settled}
     ranks = [measure.rank(settled[id(solution)]) for solution in solutions]
     near = (solution for solution, rank in zip(solutions, ranks, strict=True) if rank == ranks[0])

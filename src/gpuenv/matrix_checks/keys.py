@@ -83,6 +83,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "pythons": ("kind", "project", "pythons"),
         "bound": ("kind", "package"),
         "system": ("kind", "package"),
+        "tied": ("kind", "project", "by"),
         "same": ("kind", "project"),
     },
     "api-changes": {None: ("id",)},

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from msgspec.structs import replace
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
@@ -39,6 +40,12 @@ def broken_pins(wishes: Wishes, python: PythonOffer, built: BuiltReleases) -> tu
     )
 
 
+def move_of_pins(wishes: Wishes, python: PythonOffer, built: BuiltReleases) -> tuple[int, int]:
+    """Return how many pins do not hold with a Python, and by how many releases they move in all."""
+    broken, tag = broken_pins(wishes, python, built), python_tag_of(python)
+    return len(broken), sum(built.distance(project, wishes.of(project), tag) for project in broken)
+
+
 def python_tag_of(python: PythonOffer) -> str:
     """Return the tag of CPython for an offer, `cp39`."""
     return f"cp{python.short.replace('.', '')}"
@@ -51,15 +58,18 @@ def moved_with_python(
     built: BuiltReleases,
     limits: Mapping[str, SpecifierSet],
 ) -> tuple[RequirementChange, ...]:
-    """Return the changes with those of pins that hold with the Python asked for, and not with the chosen one.
+    """Return the changes with those of pins that do not hold with the chosen Python.
+
+    Where that is the one asked for, they are the author's own affair; what another pin ties stays.
 
     A pin moves by as few releases as can be; `limits` are what is known to fail from some release on. Of
     conda's it becomes MAJOR.MINOR: PyPI's releases stand in for those of a channel, which may lack one.
     """
     python = solution.python
-    if keeps_minor(python, wishes.python):
+    if wishes.python is not None and keeps_minor(python, wishes.python):
         return changes
     changed = {change.project for change in changes}
+    changed |= {project for project, by in built.tied if wishes.of(by)}
     for project in (item for item in broken_pins(wishes, python, built) if item not in changed):
         bounds = limits.get(project, SpecifierSet())
         release = built.nearest(project, wishes.of(project), python_tag_of(python), bounds)
@@ -69,6 +79,23 @@ def moved_with_python(
             because = Because(tr("{project} {release} is not built for Python {python}", **facts), _SOURCE)
             changes = tuple(map(_loosely, moved_changes(project, release, because, wishes, changes)))
     return changes
+
+
+def without_needless(
+    changes: tuple[RequirementChange, ...], python: PythonOffer, built: BuiltReleases
+) -> tuple[RequirementChange, ...]:
+    """Leave out the bounds that the Python keeps by itself: no numpy 2 is for Python 3.8."""
+    return tuple(change for change in changes if not _is_needless(change, python, built))
+
+
+def _is_needless(change: RequirementChange, python: PythonOffer, built: BuiltReleases) -> bool:
+    if change.project not in built.pythons or change.new is None or change.pip:
+        return False
+    old = requirement_of(change.declared) if change.declared else None
+    if change.declared is not None and old is None:
+        return False
+    before = old.specifier if old else SpecifierSet()
+    return built.is_same(change.project, before, Requirement(change.new).specifier, python_tag_of(python))
 
 
 def _loosely(change: RequirementChange) -> RequirementChange:

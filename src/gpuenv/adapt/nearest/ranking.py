@@ -19,7 +19,7 @@ from gpuenv.adapt.model import Project
 from gpuenv.adapt.nearest.bonds import with_bonds
 from gpuenv.adapt.nearest.families import with_families
 from gpuenv.adapt.nearest.known_bad_dependencies import Settled, settle, with_others_free
-from gpuenv.adapt.nearest.other_pins import broken_pins
+from gpuenv.adapt.nearest.other_pins import move_of_pins
 from gpuenv.adapt.nearest.python_move import python_move
 from gpuenv.adapt.nearest.request import Wishes, wishes_for
 from gpuenv.adapt.nearest.resolves_to import resolves_to
@@ -60,7 +60,7 @@ class Nearness:
         torches = {*releases, *(candidate.torch for candidate in question.candidates)}
         self._releases: dict[str, list[Version]] = {"torch": sorted(torches)}
         self._moves: dict[tuple[str, Version, SpecifierSet], int] = {}
-        self._pythons: dict[PythonOffer, tuple[int, int, int, int]] = {}
+        self._pythons: dict[PythonOffer, tuple[int, ...]] = {}
         self._leads: dict[tuple[object, ...], bool] = {}
 
     def wishes(self, python: PythonOffer) -> Wishes:
@@ -120,13 +120,13 @@ class Nearness:
         far = self._move("torch", solution.candidate.torch, wishes)
         return far, -self._known("torch").index(solution.candidate.torch) if far else 0
 
-    def _of_python(self, python: PythonOffer, wishes: Wishes) -> tuple[int, int, int, int]:
-        """Return whether the Python moves, how many pins of others that breaks, and how far it moves."""
+    def _of_python(self, python: PythonOffer, wishes: Wishes) -> tuple[int, ...]:
+        """Return whether the Python moves, how many pins that breaks, by how much, how far it moves."""
         if python not in self._pythons:
             far, order = python_move(python, wishes.python)
             holds = self._built is None or (wishes.python is not None and not far)
-            breaks = 0 if holds or self._built is None else len(broken_pins(wishes, python, self._built))
-            self._pythons[python] = bool(far), breaks, far, order
+            breaks = (0, 0) if holds or self._built is None else move_of_pins(wishes, python, self._built)
+            self._pythons[python] = bool(far), *breaks, far, order
         return self._pythons[python]
 
     def _leads_to(self, solution: Solution, wishes: Wishes) -> bool:

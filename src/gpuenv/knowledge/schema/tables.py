@@ -261,6 +261,7 @@ FIELDS: Mapping[str, Kinds] = {
         },
         bound={"package": REGEX, "bound": one_of(*BOUND), **ORIGIN},
         system={"package": REGEX, "system": one_of(*SYSTEMS), **ORIGIN},
+        tied={"project": NAME, "by": NAME, **ORIGIN},
         same={"project": NAME, **ORIGIN},  # its package on conda's channels is named so, too
     ),
     "api-changes": {None: {
