@@ -32,8 +32,8 @@ def dependencies(
     ("text", "machine", "manager", "expected"),
     [
         (
-            "dependencies:\n  - python=3.7\n  - pip: [torch==1.7.1, 'timm==0.6']\n", OLD, "uv",
-            ["python=3.7", {"pip": ["torch==1.7.1", "timm==0.6", "numpy<2"]}],
+            "dependencies:\n  - python=3.9\n  - pip: [torch==1.7.1, 'timm==0.6']\n", OLD, "uv",
+            ["python=3.9", {"pip": ["torch==1.7.1", "timm==0.6", "numpy<2"]}],
         ),
         (
             "dependencies:\n  - python=3.7\n  - pip: [torch==1.7.1, 'timm==0.6']\n", NEW, "conda",
