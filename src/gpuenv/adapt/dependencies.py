@@ -224,10 +224,9 @@ def _unchecked(stack: Stack, reason: str) -> Adapted:
 
 
 def _not_checked(reason: str, *, moved: bool = False) -> PlanWarning:
-    template = N_("the other packages of the project are unchanged and were not checked: {reason}")
-    if moved:
-        template = N_("the other packages were not checked beyond the moves that are named: {reason}")
-    return PlanWarning(NOT_CHECKED, tr(template, reason=reason))
+    beyond = N_("the other packages were not checked beyond the moves that are named: {reason}")
+    unmoved = N_("the other packages of the project are unchanged and were not checked: {reason}")
+    return PlanWarning(NOT_CHECKED, tr(beyond if moved else unmoved, reason=reason))
 
 
 def _with_url_warning(adapted: Adapted, stack: Stack) -> Adapted:
