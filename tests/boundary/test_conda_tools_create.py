@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning, check_conda_meta, create_environment
 from gpuenv.environments.conda.meta import installed_names, is_conda_environment
+from gpuenv.environments.conda.package_cache import busy_cache
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.tool import Calling, CondaTool
 from gpuenv.model.errors import GpuenvError, InstallFailed, UsageError
@@ -249,3 +252,40 @@ def test_what_a_killed_tool_leaves_is_no_environment(tmp_path: Path) -> None:
     (tmp_path / "conda-meta").mkdir()
     (tmp_path / "conda-meta" / "history").touch()
     assert not is_conda_environment(tmp_path)
+
+
+def test_when_all_is_fetched_the_packages_are_counted(
+    tmp_path: Path, prefix: Path, running: CondaRunning
+) -> None:
+    fake = a_tool(tmp_path).makes(planned(PLAN, "micromamba")).hangs()
+    seen: list[tuple[str, int, int]] = []
+
+    def look(text: str, done: int, total: int) -> None:
+        seen.append((text, done, total))
+        if done == total:
+            (fake.folder / "let-go").touch()
+
+    make(fake, replace(running, phase=look), solved(prefix))
+    count = len(planned(PLAN, "micromamba"))
+    assert seen[-1] == ("installing packages", count, count)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="locks of Linux")
+def test_a_cache_that_another_mamba_has_locked_is_told(tmp_path: Path) -> None:
+    """As libmamba locks it: one byte of `pkgs/pkgs.lock`, by fcntl."""
+    cache, free = tmp_path / "pkgs", tmp_path / "free"
+    cache.mkdir()
+    assert busy_cache((free, cache)) is None
+    (cache / "pkgs.lock").touch()
+    assert busy_cache((free, cache)) is None
+    code = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b'); fcntl.lockf(file, fcntl.LOCK_EX, 1, 21);"
+        "print('locked', flush=True); input()"
+    )
+    words = (sys.executable, "-c", code, str(cache / "pkgs.lock"))
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "locked\n"
+        assert busy_cache((free, cache)) == cache
+        holder.communicate("\n", timeout=30)
+    assert busy_cache((free, cache)) is None

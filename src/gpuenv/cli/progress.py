@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -81,12 +81,14 @@ def _new_progress(kind: ProgressKind) -> Progress:
     from rich import progress as rich  # noqa: PLC0415 - only where it draws
     from rich.console import Console  # noqa: PLC0415
 
+    from gpuenv.cli.progress_columns import AmountsColumn  # noqa: PLC0415
+
     text = rich.TextColumn("{task.description}", markup=False)
     bar = rich.BarColumn()
     columns: dict[ProgressKind, tuple[rich.ProgressColumn, ...]] = {
         "spinner": (rich.SpinnerColumn(), text),
         "bytes": (
-            text, bar, rich.DownloadColumn(), rich.TransferSpeedColumn(), rich.TimeRemainingColumn(),
+            text, bar, AmountsColumn(), rich.TransferSpeedColumn(), rich.TimeRemainingColumn(),
         ),
         "count": (
             text, bar, rich.MofNCompleteColumn(), rich.TimeElapsedColumn(),
@@ -155,17 +157,44 @@ def _short(filename: str) -> str:
     return "-".join(filename.split("-")[:2])
 
 
+class Following:
+    """What a conda tool is at: a bar of bytes while it fetches, one of packages or a spinner for the rest.
+
+    Without a terminal each phase is a line.
+    """
+
+    def __init__(self, shown: Display, fetching_text: str) -> None:
+        self._shown, self._fetching, self._phase = shown, fetching_text, ""
+
+    def bytes(self, done: int, size: int) -> None:
+        """Move the bar of bytes, from the first to the last of them."""
+        if done >= size:  # other programs write below it
+            self.end()
+            return
+        self._begin(self._fetching, "bytes", size)
+        self._shown.move(completed=done)
+
+    def phase(self, text: str, done: int = 0, total: int = 0) -> None:
+        """Show another phase: packages of a number of them, or a spinner where that is 0."""
+        self._begin(text, "count" if total else "spinner", total or None)
+        self._shown.move(completed=done)
+
+    def end(self) -> None:
+        """Remove what is shown."""
+        self._shown.end()
+        self._phase = ""
+
+    def _begin(self, text: str, kind: ProgressKind, total: int | None) -> None:
+        if text == self._phase:
+            return
+        self._shown.end()
+        self._phase = text
+        self._shown.line(text)
+        self._shown.draw(kind, text, total)
+
+
 @contextmanager
-def following(text: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Follow bytes: with a bar from the first to the last of them."""
+def following(text: str, *, quiet: bool) -> Iterator[Following]:
+    """Follow what a conda tool is at; `text` says that it fetches."""
     with display(quiet=quiet) as shown:
-
-        def show(done: int, size: int) -> None:
-            if done >= size:  # other programs write below it
-                shown.end()
-                return
-            if not shown.drawn:
-                shown.draw("bytes", text, size)
-            shown.move(completed=done)
-
-        yield show
+        yield Following(shown, text)

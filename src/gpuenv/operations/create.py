@@ -68,6 +68,8 @@ class Options(Struct, frozen=True):
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
     log: Path | None = None  # None: a new one
     progress: Callable[[int, int], None] = lambda _, __: None  # bytes that conda has fetched, and all of them
+    phase: Callable[[str, int, int], None] = lambda _, __, ___: None  # what conda is at, packages done, all
+    settled: Callable[[], None] = lambda: None  # conda has ended
     request: str | None = None  # the digest of the request, for the record
 
 
@@ -165,7 +167,7 @@ def _install(
         return
     from gpuenv.operations.create_conda import CondaCreation, make_conda_environment  # noqa: PLC0415
 
-    making = CondaCreation(running, options.progress, mark)
+    making = CondaCreation(running, options.progress, mark, options.phase, options.settled)
     make_conda_environment(plan, plan.conda, environment, making)
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_rattler import create_with_rattler
 from gpuenv.environments.conda.create_somewhere import create_somewhere
+from gpuenv.environments.conda.package_cache import busy_cache
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_free_space, first_writable
@@ -33,11 +34,17 @@ from gpuenv.process.surroundings import cache_root
 
 
 class CondaCreation(Struct, frozen=True):
-    """How it is created: its log and messages, the progress of downloads, and the mark in the journal."""
+    """How it is created: its log and messages, the progress of downloads, and the mark in the journal.
+
+    `phase` gets what the tool is at, with the packages that are done and all of them (0: not known), and
+    `settled` is called when it has ended.
+    """
 
     running: StepEnvironment
     progress: Callable[[int, int], None]
     mark: Callable[[], None]
+    phase: Callable[[str, int, int], None] = lambda _, __, ___: None
+    settled: Callable[[], None] = lambda: None
 
 
 def environments_home(manager: str, environ: Mapping[str, str]) -> Path | None:
@@ -67,10 +74,13 @@ def make_conda_environment(
 ) -> None:
     """Make the environment of a plan at a place; raise what the tool's failure means."""
     wanted = conda_wanted(part, str(environment.path))
-    if plan.manager == rattler.NAME:
-        _make_with_rattler(plan, wanted, making)
-    else:
-        _make_with_tool(plan, wanted, making)
+    try:
+        if plan.manager == rattler.NAME:
+            _make_with_rattler(plan, wanted, making)
+        else:
+            _make_with_tool(plan, wanted, making)
+    finally:
+        making.settled()
     making.mark()
     if has_pip_part(plan):
         # uv is run here, so that a failure is reported as the pip part's, and is rolled back as well
@@ -86,6 +96,9 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
     tool = conda_tool.find(cast("Tool", plan.manager), running.environ)
     info = conda_tool.read_info(tool, calling)
     running.tell(plan.steps[0].why)
+    if busy := busy_cache(tuple(map(Path, info.caches))):
+        running.tell(tr("waiting for another conda tool, which uses the package cache {cache}", cache=busy))
+    making.phase(tr("selecting packages"), 0, 0)
     solved = solve_somewhere(tool, wanted, calling)
 
     def check(solved: Solved) -> None:
@@ -99,6 +112,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
         keep_open=running.keep_open,
         progress=making.progress,
         made=making.mark,
+        phase=making.phase,
     )
     create_somewhere(tool, solved, following, plan.machines[0].system.os, check)
 
@@ -113,7 +127,9 @@ def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -
         tr("{count} packages, {size} to fetch", count=len(solved.records), size=render_size(solved.size))
     )
     _check_room(solved, calling.cache, "GPUENV_CACHE_DIR")
-    following = CondaRunning(calling, running.log, progress=making.progress, made=making.mark)
+    following = CondaRunning(
+        calling, running.log, progress=making.progress, made=making.mark, phase=making.phase
+    )
     create_with_rattler(solved, following, plan.machines[0].system.os)
 
 

@@ -81,6 +81,6 @@ def _write_folder(folder: Path, script: Script, console: Console) -> None:
         def count(more: int) -> None:
             nonlocal received
             received += more
-            show(received, size)
+            show.bytes(received, size)
 
         write_folder(folder, script, os.environ, WriteProgress(begin, count))

@@ -34,7 +34,8 @@ class CondaRunning(Struct, frozen=True):
     """How a conda tool is run and followed.
 
     `caches` are its package caches. `progress` gets the bytes downloaded and their total, `made` is called as
-    soon as the environment's directory exists (a journal marks it then).
+    soon as the environment's directory exists (a journal marks it then). `phase` gets what the tool does once
+    all is downloaded, with the packages that are done and all of them.
     """
 
     calling: Calling
@@ -44,6 +45,7 @@ class CondaRunning(Struct, frozen=True):
     progress: Callable[[int, int], None] = lambda _, __: None
     made: Callable[[], None] = lambda: None
     every_s: float = _LOOK_EVERY_S
+    phase: Callable[[str, int, int], None] = lambda _, __, ___: None
 
 
 def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
@@ -93,10 +95,21 @@ def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[
     def look() -> None:
         if prefix.is_dir():
             running.made()
-        if solved.size:
-            running.progress(downloads.received(), solved.size)
+        received = downloads.received() if solved.size else 0
+        if received < solved.size:
+            running.progress(received, solved.size)
+        else:
+            running.phase(tr("installing packages"), linked(prefix), len(solved.records))
 
     return look
+
+
+def linked(prefix: Path) -> int:
+    """Return how many packages have their record in an environment already."""
+    try:
+        return sum(path.suffix == ".json" for path in (prefix / "conda-meta").iterdir())
+    except OSError:
+        return 0
 
 
 def _check(

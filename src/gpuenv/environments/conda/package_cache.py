@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +14,7 @@ from gpuenv.model.conda import CondaRecord
 # libmamba and conda 23 to 25 collect a download in `.part`, later ones in `.partial`
 DOWNLOAD_SUFFIXES = ("", ".part", ".partial")
 _SCHEMES = ("https", "http", "file", "ftp", "s3", "oci")
+_FLOCK = "hhqqi"  # of Linux on 64 bits: type, whence, start, length, process
 _DEEPEST = 12  # folders below a scheme: a host and a path
 
 
@@ -92,3 +95,25 @@ def _sizes_in(folders: list[Path], record: CondaRecord) -> dict[Path, int]:
             with suppress(OSError):
                 sizes[file] = file.stat().st_size
     return sizes
+
+
+def busy_cache(caches: tuple[Path, ...]) -> Path | None:
+    """Return the first cache that another mamba has locked, None where none has, or it cannot be told.
+
+    libmamba locks `pkgs/pkgs.lock` by fcntl, and waits without a word.
+    """
+    if sys.platform != "linux":
+        return None
+    return next((cache for cache in caches if _is_locked(cache / f"{cache.name}.lock")), None)
+
+
+def _is_locked(file: Path) -> bool:
+    import fcntl  # noqa: PLC0415 - POSIX alone
+
+    try:
+        with file.open("rb") as opened:
+            request = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            answer = fcntl.fcntl(opened, fcntl.F_GETLK, request)
+    except OSError:
+        return False
+    return bool(struct.unpack(_FLOCK, answer)[0] != fcntl.F_UNLCK)

@@ -177,7 +177,9 @@ def _carry_out(
             show=console.shows_installers,
             tell=console.note,
             log=log,
-            progress=progress,
+            progress=progress.bytes,
+            phase=progress.phase,
+            settled=progress.end,
             request=None if planning.make else request_digest(fallback.options),
         )
         held = Provided(planned, local)

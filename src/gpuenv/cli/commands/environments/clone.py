@@ -39,7 +39,7 @@ def clone(source: str, name: str, console: Console, *, yes: bool, dry_run: bool,
     if not yes:
         confirm(tr("create {path}?", path=planned.paths.path), data)
     with following(tr("copying files"), quiet=console.quiet) as progress:
-        how = cloning.CloneOptions(console.note, progress)
+        how = cloning.CloneOptions(console.note, progress.bytes)
         python = cloning.clone(planned, how)
     return _end(planned.paths, python, data, console, prove=prove)
 
