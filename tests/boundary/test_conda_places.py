@@ -18,6 +18,7 @@ from gpuenv.environments.run_steps import StepEnvironment
 from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
 from gpuenv.installers.conda.commands import steps
+from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.errors import GpuenvError, InstallFailed
 from gpuenv.model.plan import Plan
@@ -33,6 +34,7 @@ PLANNED = planned("mm-dry-json", "micromamba")
 SIZE = sum(record.size or 0 for record in PLANNED)
 TUNA = "https://mirrors.tuna.tsinghua.edu.cn/anaconda/cloud/conda-forge"
 OFFICIAL = "https://conda.anaconda.org/conda-forge"
+ROTTEN, WHOLE = "https://rotten.example/a/conda-forge", "https://whole.example/a/conda-forge"
 
 
 @pytest.fixture
@@ -128,7 +130,7 @@ def test_a_download_that_does_not_fit_is_not_begun(
     for name in ("pkgs", "envs"):
         (tmp_path / name).mkdir()
     fake = tool_with(tmp_path, caches=(Path(os.devnull), tmp_path / "pkgs"))
-    disks(lambda path: SIZE - 1 if path.name == full else SIZE)
+    disks(lambda path: SIZE - 1 if path.name == full else 3 * SIZE)
     with pytest.raises(InstallFailed) as caught:
         make(tmp_path, environ)
     assert caught.value.code == "disk-full"
@@ -142,9 +144,43 @@ def test_a_download_that_just_fits_is_made(
     tmp_path: Path, environ: dict[str, str], disks: Callable[[Free], None]
 ) -> None:
     tool_with(tmp_path, caches=(tmp_path / "pkgs",))
-    disks(lambda _: SIZE)
+    disks(lambda _: 3 * SIZE)
     make(tmp_path, environ)
     assert (tmp_path / "envs" / "paper" / "conda-meta" / "history").is_file()
+
+
+def test_room_is_needed_for_what_packages_are_unpacked_too(
+    tmp_path: Path, environ: dict[str, str], disks: Callable[[Free], None]
+) -> None:
+    """By the factor of packages that are there already, as repodata do not tell it."""
+    info = tmp_path / "pkgs" / "https" / "h.example" / "linux-64" / "other-1.0-0" / "info"
+    info.mkdir(parents=True)
+    (info / "repodata_record.json").write_text('{"size": 2000000}', encoding="utf-8")
+    paths = [{"_path": "a", "size_in_bytes": 3_000_000}, {"_path": "b", "size_in_bytes": 5_000_000}]
+    (info / "paths.json").write_text(json.dumps({"paths": paths}), encoding="utf-8")
+    tool_with(tmp_path, caches=(tmp_path / "pkgs",))
+    disks(lambda _: 5 * SIZE - 1)
+    with pytest.raises(InstallFailed) as caught:
+        make(tmp_path, environ)
+    assert caught.value.code == "disk-full"
+    assert f"about {render_size(5 * SIZE)} are needed" in caught.value.message
+    disks(lambda _: 5 * SIZE)
+    make(tmp_path, environ)
+
+
+@pytest.mark.parametrize("name", ["mm-corrupt", "other"])
+def test_a_disk_that_is_full_while_packages_are_unpacked_is_named_as_such(
+    tmp_path: Path, environ: dict[str, str], disks: Callable[[Free], None], name: str
+) -> None:
+    """Whatever the tool says, and although it takes away what it could not finish."""
+    (tmp_path / "pkgs").mkdir()
+    answer = name if name != "other" else Transcript(1, "", "critical libmamba Extraction failed")
+    fake = tool_with(tmp_path, caches=(tmp_path / "pkgs",)).is_rotten_at("rotten.example", answer)
+    disks(lambda _: 10**9 if len(fake.calls) < 3 else 1000)
+    with pytest.raises(InstallFailed) as caught:
+        make(tmp_path, environ, ROTTEN)
+    assert caught.value.code == "disk-full"
+    assert "1 kB were free on the disk of" in caught.value.because[0].text
 
 
 @pytest.mark.parametrize(
@@ -173,9 +209,6 @@ def test_a_tool_is_told_that_it_is_offline(tmp_path: Path, environ: dict[str, st
     make(tmp_path, environ, offline=offline)
     told = fake.variables["CONDA_OFFLINE"], fake.variables["MAMBA_OFFLINE"]
     assert told == (("true", "true") if offline else ("", ""))
-
-
-ROTTEN, WHOLE = "https://rotten.example/a/conda-forge", "https://whole.example/a/conda-forge"
 
 
 @pytest.mark.parametrize("name", ["mm-corrupt", "conda-corrupt", "conda-cut"])

@@ -20,6 +20,7 @@ KINDS = (
     ("conda-err-badchan", "channel", "404", "file:///srv/channel/nosuchchannel"),
     ("conda-err-neterr", "channel", "CONNECTION FAILED", "http://127.0.0.1:1/conda-forge/linux-64/current_repodata.json"),
     ("conda-nospace", "disk-full", "No space left", None),
+    ("conda-full-unpacking", "disk-full", "No space left", None),
     ("conda-corrupt", "corrupt", "mismatch", "http://127.0.0.1:18123/corrupt/noarch/tzdata-2024b-hc8b5060_0.conda"),
     ("conda-cut", "channel", "Connection broken: IncompleteRead", None),
     ("conda-dry-existing", "existing", "existing conda environment", None),

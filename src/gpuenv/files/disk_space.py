@@ -71,6 +71,24 @@ def check_free_space(path: Path, needed: int, fix: str) -> None:
     _check(path, needed, message, Fix(fix))
 
 
+def check_unpacked_space(path: Path, size: int, needed: int, fix: str) -> None:
+    """Raise InstallFailed `disk-full` where fewer than `needed` bytes are free for a download, unpacked."""
+    message = tr(
+        "{fetched} are to be fetched, about {needed} are needed with their files unpacked, {free} are free",
+        fetched=render_size(size),
+        **_sizes(path, needed),
+    )
+    _check(path, needed, message, Fix(fix))
+
+
+def is_same_disk(path: Path, other: Path) -> bool:
+    """Tell whether two paths are, or would be, on one file system, where files can be linked."""
+    try:
+        return existing_part(path).stat().st_dev == existing_part(other).stat().st_dev
+    except OSError:
+        return False
+
+
 def _sizes(path: Path, needed: int) -> dict[str, str]:
     return {"needed": render_size(needed), "free": render_size(free_bytes(path) or 0)}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
@@ -122,6 +123,11 @@ def install(solved: Solved, calling: Calling, follower: InstallProgress) -> None
             named = (record.url for record in solved.records if record.filename in str(error))
             failure = replace(failure, url=next(named, None))
         raise _error_of(tool, failure) from None
+
+
+def package_caches(calling: Calling) -> tuple[Path, ...]:
+    """Return where packages are kept."""
+    return (_session(calling).packages,)
 
 
 def _session(calling: Calling) -> RattlerSession:

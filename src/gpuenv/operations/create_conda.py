@@ -14,9 +14,10 @@ from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_rattler import create_with_rattler
 from gpuenv.environments.conda.create_somewhere import create_somewhere
 from gpuenv.environments.conda.package_cache import busy_cache
+from gpuenv.environments.conda.unpacked_size import unpack_factor
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.files.cache_lock import lock_shared
-from gpuenv.files.disk_space import check_free_space, first_writable
+from gpuenv.files.disk_space import check_unpacked_space, first_writable, is_same_disk
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_at
@@ -102,7 +103,8 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
     solved = solve_somewhere(tool, wanted, calling)
 
     def check(solved: Solved) -> None:
-        _check_room(solved, first_writable(info.caches), "CONDA_PKGS_DIRS")
+        caches = tuple(map(Path, info.caches))
+        _check_room(solved, first_writable(info.caches), caches, "CONDA_PKGS_DIRS")
 
     check(solved)
     following = CondaRunning(
@@ -126,7 +128,7 @@ def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -
     running.tell(
         tr("{count} packages, {size} to fetch", count=len(solved.records), size=render_size(solved.size))
     )
-    _check_room(solved, calling.cache, "GPUENV_CACHE_DIR")
+    _check_room(solved, calling.cache, rattler.package_caches(calling), "GPUENV_CACHE_DIR")
     following = CondaRunning(
         calling, running.log, progress=making.progress, made=making.mark, phase=making.phase
     )
@@ -140,13 +142,19 @@ def _have_shards(wanted: CondaWanted, mirrors: Mirrors) -> bool:
     return all(mirror.conda.shards for mirror in result if mirror and mirror.conda)
 
 
-def _check_room(solved: Solved, packages: Path | None, variable: str) -> None:
-    """Raise InstallFailed where what is to be fetched does not fit, among the packages or where it goes."""
+def _check_room(solved: Solved, packages: Path | None, caches: tuple[Path, ...], variable: str) -> None:
+    """Raise InstallFailed where what is to be fetched does not fit: packed and unpacked, and where it goes.
+
+    The environment's files are links to those of the cache, where both are on one disk.
+    """
+    prefix = Path(solved.wanted.prefix)
+    unpacked = round(solved.size * unpack_factor(caches, solved.wanted.subdir))
     if packages is not None:
         moved = tr("free disk space, or set {variable} to a directory on a larger disk", variable=variable)
-        check_free_space(packages, solved.size, moved)
+        check_unpacked_space(packages, solved.size, solved.size + unpacked, moved)
     elsewhere = tr("free disk space, or give a path on a larger disk instead of NAME")
-    check_free_space(Path(solved.wanted.prefix), solved.size, elsewhere)
+    linked = packages is not None and is_same_disk(packages, prefix)
+    check_unpacked_space(prefix, solved.size, solved.size if linked else unpacked, elsewhere)
 
 
 def _calling_for(plan: Plan, running: StepEnvironment) -> Calling:

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.meta import problem_in
 from gpuenv.environments.conda.package_cache import Downloads
+from gpuenv.files.disk_space import free_bytes
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
@@ -22,12 +24,14 @@ from gpuenv.installers.conda.tool import (
     listed_environments,
     run_variables,
 )
+from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
 from gpuenv.on_disk.directories import remove_tree
 from gpuenv.process import subprocesses as process
 
 _LOOK_EVERY_S = 0.3
+_FULL_BELOW = 4_000_000  # bytes
 
 
 class CondaRunning(Struct, frozen=True):
@@ -57,16 +61,18 @@ def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, s
     """
     prefix = Path(solved.wanted.prefix)
     make_way(prefix)
+    follower = _Follower(solved, running, prefix)
     try:
         done = process.attend(
             create_argv(tool, solved.wanted),
             log=running.log,
             environ=run_variables(solved.wanted, running.calling),
-            tick=_follower(solved, running, prefix),
+            tick=follower.look,
             every_s=running.every_s,
             keep_open=running.keep_open,
         )
-        _check(tool, solved, done, running, system)
+        follower.look()
+        _check(tool, solved, done, running, system, follower.full())
     except BaseException:  # conda tools leave what they began, and list it ever after
         remove_tree(prefix)
         raise
@@ -88,20 +94,35 @@ def make_way(prefix: Path) -> None:
     prefix.rmdir()
 
 
-def _follower(solved: Solved, running: CondaRunning, prefix: Path) -> Callable[[], None]:
-    """Return what is done every moment meanwhile."""
-    downloads = Downloads(solved.fetch, tuple(map(Path, running.caches)))
+class _Follower:
+    """What is done every moment while a tool works."""
 
-    def look() -> None:
-        if prefix.is_dir():
+    def __init__(self, solved: Solved, running: CondaRunning, prefix: Path) -> None:
+        self._solved, self._running, self._prefix = solved, running, prefix
+        self._downloads = Downloads(solved.fetch, tuple(map(Path, running.caches)))
+        self._lowest: dict[Path, int] = {}
+
+    def look(self) -> None:
+        """Show how far it is; note how full the disks are, as tools remove what they could not finish."""
+        solved, running = self._solved, self._running
+        if self._prefix.is_dir():
             running.made()
-        received = downloads.received() if solved.size else 0
+        for path in (self._prefix, *map(Path, running.caches)):
+            free = free_bytes(path)
+            if free is not None:
+                self._lowest[path] = min(free, self._lowest.get(path, free))
+        received = self._downloads.received() if solved.size else 0
         if received < solved.size:
             running.progress(received, solved.size)
         else:
-            running.phase(tr("installing packages"), linked(prefix), len(solved.records))
+            running.phase(tr("installing packages"), linked(self._prefix), len(solved.records))
 
-    return look
+    def full(self) -> str | None:
+        """Return the disk on which hardly anything was free at some moment, in words."""
+        worst = min(self._lowest.items(), key=lambda item: item[1], default=None)
+        if worst is None or worst[1] >= _FULL_BELOW:
+            return None
+        return tr("{free} were free on the disk of {path}", free=render_size(worst[1]), path=worst[0])
 
 
 def linked(prefix: Path) -> int:
@@ -113,13 +134,24 @@ def linked(prefix: Path) -> int:
 
 
 def _check(
-    tool: CondaTool, solved: Solved, done: process.Completed, running: CondaRunning, system: str
+    tool: CondaTool,
+    solved: Solved,
+    done: process.Completed,
+    running: CondaRunning,
+    system: str,
+    full: str | None,
 ) -> None:
     prefix, log = Path(solved.wanted.prefix), running.log
     if done.returncode is None:
         raise _not_started(tool, done, log)
     if not done.ok or _says_failure(done.stdout):
-        raise _failed(tool, explain(done.stdout, done.stderr, failure_words()), done.returncode, log)
+        failure = explain(done.stdout, done.stderr, failure_words())
+        if full and failure.kind in {
+            "other",
+            "corrupt",
+        }:  # mamba's words tell little
+            failure = replace(failure, kind="disk-full", reason=f"{failure.reason}\n{full}")
+        raise _failed(tool, failure, done.returncode, log)
     problem = problem_in(prefix, solved.records, solved.wanted.pins, system)
     if problem is None:
         return
