@@ -131,6 +131,15 @@ def test_a_build_that_needs_a_cudnn_without_the_gpu_is_passed_over(desk: Desk) -
     assert "cudnn <9.11" in plan.conda.specs
     assert any(rejection.rule == "library" and rejection.version == "2.8.0" for rejection in plan.rejected)
     assert desk.plan(H100, "torch").packages[0].version == "2.8.0"
+    assert "cudnn-assumed" not in codes(plan)
+
+
+def test_without_a_channel_it_is_said_that_the_cudnn_is_assumed(desk: Desk) -> None:
+    plan = desk.plan(V100, "torch==2.7.1", offline=True)
+    assert plan.conda is not None
+    assert "cudnn <9.11" in plan.conda.specs
+    assert "cudnn-assumed" in codes(plan)
+    assert "cudnn-assumed" not in codes(desk.plan(H100, "torch==2.7.1", offline=True))
 
 
 def test_of_builds_of_one_release_the_one_that_serves_the_gpu_is_enough(desk: Desk) -> None:

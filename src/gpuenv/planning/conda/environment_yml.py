@@ -7,16 +7,15 @@ from pathlib import Path
 from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
-from gpuenv import matrices
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.knowledge.built_releases import parse_built_releases
 from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.match_spec import as_requirement, parse_match_spec
 from gpuenv.model.plan import PlanWarning
+from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.requirements import check_requirements
 from gpuenv.resolution.conda.environment_yml import parse_environment_file
@@ -91,4 +90,4 @@ def with_file(
 
 def known_on_index() -> frozenset[str]:
     """Return the projects that have one name on conda's channels and on PyPI."""
-    return parse_built_releases(matrices.load("releases")).same
+    return load_built_releases().same

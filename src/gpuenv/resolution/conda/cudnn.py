@@ -17,6 +17,7 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import LibraryFloor, Row
 from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import Because
+from gpuenv.model.plan import PlanWarning
 from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.conda.records import variant_of
 from gpuenv.resolution.decision import Solution
@@ -67,6 +68,16 @@ def cudnn_limit(question: ResolutionInput, solution: Solution) -> tuple[str, Bec
         spec=spec, name=floor.name, version=floor.since, least=floor.min_capability, gpu=gpu.label,
     )  # fmt: skip
     return spec, Because(text, floor.source)
+
+
+def assumed_limit(solution: Solution, spec: str) -> PlanWarning | None:
+    """Return a warning where only the major cuDNN that a build needs is known; None where more is."""
+    row = solution.candidate.row
+    if row is None or row.cudnn is None or "." in row.cudnn:
+        return None
+    facts = {"build": solution.candidate.label, "spec": spec}
+    text = tr("it is assumed that {build} takes `{spec}`: no channel that says so was read", **facts)
+    return PlanWarning("cudnn-assumed", text)
 
 
 def _comes_after(floor: LibraryFloor, row: TorchBuild) -> bool:

@@ -10,7 +10,7 @@ from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.index import IndexConfiguration
 from gpuenv.model.plan import Plan, PlannedPackage
 from gpuenv.resolution.conda.builds import CondaBuild
-from gpuenv.resolution.conda.cudnn import cudnn_limit
+from gpuenv.resolution.conda.cudnn import assumed_limit, cudnn_limit
 from gpuenv.resolution.conda.records import conda_name, pattern_of
 from gpuenv.resolution.constraints import constraints_of
 from gpuenv.resolution.decision import Decision, Solution
@@ -44,6 +44,8 @@ def assemble_from_channel(
     cudnn = cudnn_limit(question, solution)
     if cudnn:
         limits, plan = (*limits, cudnn[0]), replace(plan, why=(*plan.why, cudnn[1]))
+        assumed = assumed_limit(solution, cudnn[0])
+        plan = replace(plan, warnings=(*plan.warnings, assumed)) if assumed else plan
     requires = known.requires if known else ()
     part = CondaPlan(
         channels=tuple(CondaChannel(name, ()) for name in (known.channels if known else (_BASE,))),
