@@ -297,3 +297,11 @@ def test_no_build_of_a_channel_that_runs_is_fewer_releases_from_the_papers_torch
         cuda = "".join((asked.get("cudatoolkit") or asked["pytorch-cuda"]).split(".")[:2])
         there = {row["variant"] for row in rows if Version(row["torch"]) == chosen}
         assert f"cu{cuda}" not in there or str(value.plan.variant) == f"cu{cuda}"
+
+
+@pytest.mark.parametrize(
+    ("package", "is_bound"), [("xformers", True), ("dgl", True), ("ffcv", False), ("numpy", False)]
+)
+def test_what_is_compiled_against_torch_is_bound_to_it(package: str, is_bound: bool) -> None:
+    found = BUILT.bound(package)
+    assert (found is not None and found[0].bound == "torch") == is_bound
