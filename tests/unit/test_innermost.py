@@ -6,6 +6,8 @@ import pytest
 from explaining import explain
 
 from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.render import render_explanation
+from gpuenv.signatures.match import examine
 
 SIGNATURES = load_signatures()
 NO_KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
@@ -95,3 +97,74 @@ def test_a_long_line_is_cut_off_at_its_end_with_a_mark() -> None:
 def test_what_stands_far_in_a_long_line_is_seen() -> None:
     (quote,) = quotes(f"{{{'something   else, ' * 30} {NO_KERNEL}}}")
     assert quote.startswith("no kernel image is available")
+
+
+WRAPPER = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised an exception"
+
+
+def test_what_only_reports_a_failure_says_where_its_unknown_cause_stands() -> None:
+    text = raised("OddityOccurred: nothing that anybody knows") + CAUSED + raised(WRAPPER)
+    (match,) = explain(text, SIGNATURES)
+    assert (match.id, match.confidence) == ("torch-compile-failed", "low")
+    assert "line 4: OddityOccurred: nothing that anybody knows" in str(match.detail)
+    assert "not recognised" in str(explain(WRAPPER, SIGNATURES)[0].detail)
+    assert ids(raised(SHAPES) + CAUSED + raised(WRAPPER)) == ["matmul-shape"]
+
+
+def test_what_reports_that_another_command_failed_does_not_hide_it() -> None:
+    built = "$ pip install flash-attn\nERROR: Failed building wheel for flash-attn\n"
+    assert (
+        ids(f"{built}$ python train.py\nNameError: name 'Attention' is not defined\n")[0]
+        == "ext-compile-failed"
+    )
+    assert "ext-compile-failed" not in ids(f"{built}NameError: name 'Attention' is not defined\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"tests/test_a.py::test_told[{NO_KERNEL}] PASSED        [ 12%]",
+        f"tests/test_a.py::test_told SKIPPED ({NO_KERNEL})",
+        f"[gw0] [ 12%] PASSED tests/test_a.py::test_told[{NO_KERNEL}]",
+        f"test_told (tests.Test) [{NO_KERNEL}] ... ok",
+        f"tests/test_a.py::test_told[{NO_KERNEL}] XFAIL",
+        f"checked for {NO_KERNEL}: 0 errors",
+        f"{NO_KERNEL}: this message can be safely ignored",
+        f"{NO_KERNEL} (the caller indicates that this is not a failure)",
+    ],
+)
+def test_what_tells_of_no_error_gives_nothing_and_says_why(line: str) -> None:
+    examined = examine(f"first\n{line}\nlast", SIGNATURES, lambda: 0.0)
+    assert examined.matches == ()
+    assert [(item.line.number, item.line.text) for item in examined.no_errors] == [(2, line)]
+    assert line in render_explanation((), {}, examined.no_errors)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"tests/test_a.py::test_told FAILED - {NO_KERNEL}",
+        f"3 failed, 0 errors: {NO_KERNEL}",
+        f"0 errors, 3 failed: {NO_KERNEL}",
+        f"FAILED tests/test_a.py::test_told - {NO_KERNEL}",
+    ],
+)
+def test_a_test_that_failed_is_an_error(line: str) -> None:
+    assert ids(line) == ["no-kernel-image"]
+
+
+STEP = "  Building wheel for odd (setup.py)"
+PROBE = "  /usr/bin/ld: cannot find -laio: No such file\n  collect2: error: ld returned 1 exit status\n"
+
+
+def test_a_probe_in_a_build_that_succeeded_is_no_error() -> None:
+    text = f"{STEP}: started\n{PROBE}{STEP}: finished with status '%s'\n"
+    assert ids(text % "done") == []
+    assert ids(text % "error") != []
+
+
+def test_a_traceback_after_which_a_build_went_on_is_not_why_it_failed() -> None:
+    failed = "error: command '/usr/bin/g++' failed with exit code 1\n"
+    caught = raised(SHAPES) + "running bdist_wheel\nrunning build_ext\n"
+    assert ids(caught + failed) == ["ext-compile-failed"]
+    assert ids(raised(SHAPES) + failed + "running build_ext\n") == ["matmul-shape"]

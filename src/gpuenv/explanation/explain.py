@@ -10,11 +10,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from gpuenv import matrices
-from gpuenv.i18n.messages import current_language, tr
+from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
+from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
 
@@ -23,11 +24,15 @@ _JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
 class Explained(Struct, frozen=True):
-    """What a text tells; `commands` repair the matches of these ids on this machine."""
+    """What a text tells; `commands` repair the matches of these ids on this machine.
+
+    `no_errors` are lines of a text without a known error that only look like one.
+    """
 
     matches: tuple[SignatureMatch, ...]
     commands: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[PlanWarning, ...] = ()
+    no_errors: tuple[NoError, ...] = ()
 
 
 def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
@@ -52,7 +57,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
             commands[match.id] = made
         else:
             warnings[made] = None
-    return Explained(matches, commands, tuple(warnings))
+    return Explained(matches, commands, tuple(warnings), () if matches else examined.no_errors)
 
 
 def find_matches(text: str) -> tuple[SignatureMatch, ...]:
@@ -137,6 +142,11 @@ def _repairs(
         wanted = requirements_of(match)
         if wanted:
             yield match, repairs.repair(wanted)
+
+
+def no_error_data(item: NoError) -> dict[str, Any]:
+    """Return a line that tells of no error as JSON has it."""
+    return {"number": item.line.number, "text": item.line.text, "reason": gettext(item.reason)}
 
 
 def match_data(match: SignatureMatch, command: str | None = None) -> dict[str, Any]:

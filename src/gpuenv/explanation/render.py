@@ -8,6 +8,7 @@ from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.signatures.catalogue import ErrorClass
 from gpuenv.signatures.log_pages import without_colours
 from gpuenv.signatures.match import SignatureMatch
+from gpuenv.signatures.no_errors import NoError
 
 _ALSO = 2  # matches behind the first that are shown
 _IN_THE_CODE = ("code", "data")
@@ -21,11 +22,15 @@ _KINDS: dict[ErrorClass, str] = {
 
 
 def render_explanation(
-    matches: tuple[SignatureMatch, ...], commands: Mapping[str, str], *, verbose: bool = False
+    matches: tuple[SignatureMatch, ...],
+    commands: Mapping[str, str],
+    no_errors: tuple[NoError, ...] = (),
+    *,
+    verbose: bool = False,
 ) -> str:
     """Return the root and how to repair it, then what was seen besides; with `verbose` all of it."""
     if not matches:
-        return tr("the text contains no error that gpuenv knows")
+        return "\n".join((tr("the text contains no error that gpuenv knows"), *map(_no_error, no_errors)))
     signature_matches = tuple(
         signature_match
         for signature_match in matches
@@ -37,6 +42,14 @@ def render_explanation(
         lines.append(tr("also: {cause}", cause=match.cause))
         lines += _fix(match, commands)
     return "\n".join(lines)
+
+
+def _no_error(item: NoError) -> str:
+    text = without_colours(item.line.text).strip()
+    reason = gettext(item.reason)
+    return tr(
+        "  line {number} is no error, but {reason}: {text}", number=item.line.number, reason=reason, text=text
+    )
 
 
 def _first(match: SignatureMatch, commands: Mapping[str, str], *, verbose: bool) -> Iterator[str]:

@@ -58,6 +58,7 @@ def in_order(hits: list[SignatureFinding], shape: LogShape) -> list[SignatureFin
     warned = [hit for hit in hits if _only_warns(hit)]
     hits = [hit for hit in hits if not _only_warns(hit)]
     failed = _innermost_first(_telling_first(_reasons(hits, shape)), shape)
+    failed = _without_consequences(failed, shape)
     return _silent_beside_sure([*failed, *_telling_first(warned)], shape)
 
 
@@ -89,6 +90,12 @@ def _innermost_first(ordered: list[SignatureFinding], shape: LogShape) -> list[S
         return ordered
     root = min(inner, key=lambda hit: shape.place(hit.last).depth)
     return [root, *(hit for hit in ordered if hit is not root)]
+
+
+def _without_consequences(ordered: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
+    """Leave out what the exception of the first finding caused."""
+    root = shape.place(ordered[0].last) if ordered else LinePlace()
+    return [hit for hit in ordered if hit.priority >= SURE or not _caused(root, shape.place(hit.last))]
 
 
 def _caused(place: LinePlace, outer: LinePlace) -> bool:

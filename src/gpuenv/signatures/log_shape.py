@@ -51,12 +51,26 @@ class LogShape:
     def __init__(self, lines: Sequence[str], numbers: Iterable[int]) -> None:
         """Read what stands around some lines, which are numbered from 1."""
         self._places: dict[int, LinePlace] = {}
+        self._raised: dict[int, LinePlace] = {}
         for first, last in _windows(sorted(numbers), len(lines)):
-            self._places.update(_read(lines, first, last))
+            places, raised = _read(lines, first, last)
+            self._places |= places
+            self._raised |= {number: places[number] for number in raised}
 
     def place(self, number: int) -> LinePlace:
         """Return where a line of interest stands."""
         return self._places.get(number, LinePlace())
+
+    def innermost(self, number: int) -> int | None:
+        """Return the line of the exception that caused what a line reports, or None."""
+        above = [place for at, place in self._raised.items() if at <= number]
+        if not above:
+            return None
+        last = self.place(number).failure or above[-1].failure
+        chain = [
+            (place.branch, place.depth, at) for at, place in self._raised.items() if place.failure == last
+        ]
+        return min(chain)[2] if chain else None
 
 
 def _windows(numbers: list[int], count: int) -> Iterator[tuple[int, int]]:
@@ -70,9 +84,10 @@ def _windows(numbers: list[int], count: int) -> Iterator[tuple[int, int]]:
         yield first, min(last, count)
 
 
-def _read(lines: Sequence[str], first: int, last: int) -> dict[int, LinePlace]:
+def _read(lines: Sequence[str], first: int, last: int) -> tuple[dict[int, LinePlace], list[int]]:
+    """Return where lines stand, and those that have an exception's name."""
     programs: dict[str, _Program] = {}
-    places = {}
+    places, raised = {}, []
     for number in range(first, last + 1):
         line = lines[number - 1]
         said = without_prefix(line)
@@ -82,7 +97,9 @@ def _read(lines: Sequence[str], first: int, last: int) -> dict[int, LinePlace]:
         if program is None:
             program = programs[speaker] = _Program(start=number if spoken else 0)
         places[number] = program.read(number, said)
-    return places
+        if program.raised == number:
+            raised.append(number)
+    return places, raised
 
 
 class _Program(Struct):
@@ -98,6 +115,7 @@ class _Program(Struct):
     bare: bool = False  # an exception without its traceback
     part: str = ""  # "frames", "message", or "after" a message and an empty line
     link: str = ""
+    raised: int = 0
 
     def read(self, number: int, line: str) -> LinePlace:
         words = line.strip()
@@ -105,7 +123,7 @@ class _Program(Struct):
             self._begin(number, line)
         elif self.part == "frames":
             if words and not self._is_frame(line, words):
-                self.part = "message"
+                self.part, self.raised = "message", number
         elif _PROMPT.match(words):
             self.start, self.part, self.failure, self.link = number, "", None, ""
         elif _RAISED.match(words) and (self.part != "message" or self.bare):
@@ -132,7 +150,7 @@ class _Program(Struct):
 
     def _raise(self, number: int) -> None:
         self.failure, self.branch, self.depth = number, 0, 0
-        self.part, self.link, self.bare = "message", "", True
+        self.part, self.link, self.bare, self.raised = "message", "", True, number
 
     def _is_frame(self, line: str, words: str) -> bool:
         if self.boxed:

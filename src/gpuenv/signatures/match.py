@@ -13,6 +13,7 @@ from functools import cache
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
@@ -29,7 +30,8 @@ from gpuenv.signatures.findings import (
 )
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
 from gpuenv.signatures.log_shape import LogShape
-from gpuenv.signatures.quote import quoted
+from gpuenv.signatures.no_errors import NoError, harmless_lines, without_harmless
+from gpuenv.signatures.quote import cut_off, quoted
 from gpuenv.signatures.unquote import as_written
 from gpuenv.signatures.vocabulary import Lines, Vocabulary, lines_of, words_of
 
@@ -69,10 +71,14 @@ class SignatureMatch(Struct, frozen=True):
 
 
 class Examined(Struct, frozen=True):
-    """What was found in a text, and whether all of it could be looked through."""
+    """What was found in a text, and whether all of it could be looked through.
+
+    `no_errors` are the first of the lines that have words of errors, and tell of none.
+    """
 
     matches: tuple[SignatureMatch, ...]
     whole: bool = True
+    no_errors: tuple[NoError, ...] = ()
 
 
 class _Budget(Struct):
@@ -90,7 +96,7 @@ class _Budget(Struct):
 def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examined:
     """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
     budget = _Budget(spent, spent() + _BUDGET_S)
-    written = as_written(text)
+    written, left_out = without_harmless(as_written(text))
     each = [(page, lines_of(page)) for page in pages(written)]
     possible = _possible(known, [lines for _, lines in each])
     hits: dict[str, list[SignatureHit]] = {}
@@ -106,10 +112,15 @@ def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examine
         for signature, hit in reported:
             hits.setdefault(signature.id, []).append(hit)
     findings = [SignatureFinding(item, tuple(reversed(hits[item.id]))) for item in known.named(hits.keys())]
-    shape = LogShape(written.split("\n") if len(findings) > 1 else (), (item.last for item in findings))
-    raw = text.split("\n") if findings else []
-    matches = tuple(_match(finding, raw) for finding in with_broader(in_order(findings, shape), known))
-    return Examined(matches, whole=not budget.is_gone)
+    shape = LogShape(written.split("\n") if findings else (), (item.last for item in findings))
+    raw = text.split("\n") if findings or left_out else []
+    ordered = with_broader(in_order(findings, shape), known)
+    matches = tuple(_match(finding, raw) for finding in ordered)
+    if len(ordered) == 1 and ordered[0].signature.wrapper:
+        matches = (_with_unknown_cause(matches[0], shape, raw),)
+    return Examined(
+        matches, whole=not budget.is_gone, no_errors=tuple(harmless_lines(left_out[:_LINES], raw))
+    )
 
 
 def _possible(known: Signatures, pages: list[Lines]) -> Sequence[int]:
@@ -218,7 +229,7 @@ def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
         fix=signature.fix,
         detail=_detail(signature, last.facts),
         facts=last.facts,
-        confidence=_confidence(signature.priority),
+        confidence="low" if signature.wrapper else _confidence(signature.priority),
         lines=tuple(quoted(line, raw[number - 1]) for number, line in sorted(lines.items())[-_LINES:]),
         replan=signature.replan,
         wants=signature.wants,
@@ -226,6 +237,22 @@ def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
         source=signature.source,
         cases=signature.cases,
     )
+
+
+def _with_unknown_cause(match: SignatureMatch, shape: LogShape, raw: list[str]) -> SignatureMatch:
+    """Say of what only reports a failure that its cause is not known, and where it may stand."""
+    number = shape.innermost(match.lines[-1].number)
+    if match.detail:
+        return match
+    if number is None or number in {line.number for line in match.lines}:
+        detail = tr("its cause stands further up, or in another log, and was not recognised")
+    else:
+        detail = tr(
+            "its cause was not recognised; see line {number}: {text}",
+            number=number,
+            text=cut_off(raw[number - 1].strip()),
+        )
+    return replace(match, detail=detail)
 
 
 def _detail(signature: Signature, facts: Facts) -> str | None:

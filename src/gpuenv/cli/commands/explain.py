@@ -7,7 +7,7 @@ import sys
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.explanation.explain import explain_text, match_data
+from gpuenv.explanation.explain import explain_text, match_data, no_error_data
 from gpuenv.explanation.input_text import read_input_text
 from gpuenv.explanation.render import render_explanation
 from gpuenv.i18n.messages import tr
@@ -21,8 +21,13 @@ def explain(words: tuple[str, ...], console: Console) -> int:
     warnings = (*given.warnings, *explained.warnings)
     if console.as_json:
         matches = [match_data(match, explained.commands.get(match.id)) for match in explained.matches]
-        return console.print_json("explain", {"matches": matches}, warnings)
-    print_data(render_explanation(explained.matches, explained.commands, verbose=console.verbose))
+        no_errors = [no_error_data(item) for item in explained.no_errors]
+        return console.print_json("explain", {"matches": matches, "no_errors": no_errors}, warnings)
+    print_data(
+        render_explanation(
+            explained.matches, explained.commands, explained.no_errors, verbose=console.verbose
+        )
+    )
     console.warn(warnings)
     if not explained.matches:
         console.note(tr("hint: {fix}", fix=tr("check the environment itself: `gpuenv doctor`")))

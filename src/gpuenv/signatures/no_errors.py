@@ -1,0 +1,145 @@
+"""Lines that tell of no error, whatever words they have: results of tests, harmless notices, parts of builds.
+
+They are left out before a text is searched; the lines that stay keep their numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from msgspec import Struct
+
+from gpuenv.i18n.messages import N_
+from gpuenv.signatures.findings import Line
+from gpuenv.signatures.quote import cut_off
+
+LeftOut = tuple[int, str]  # a line's number, and why it tells of no error
+_Span = tuple[int, int]
+
+_TEST = re.compile(
+    r"\S+::\S.* (?:PASSED|SKIPPED|XFAIL|XPASS)\b"  # tests/test_a.py::test_b[no kernel image] PASSED [ 12%]
+    r"|(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?:PASSED|SKIPPED|XFAIL|XPASS) .*(?:::|\.py)"
+    r"|test\w* \([\w.]+\).* \.\.\. (?:ok|skipped|expected failure)\b"
+    r"|\[ +(?:OK|SKIPPED) +\] "
+    r"| *\d+/\d+ +Test +#\d+: .* Passed +\d"
+)
+_NONE_FAILED = re.compile(
+    r".*\b0 (?:errors?|failed|failures)\b(?!.*\b[1-9]\d* (?:errors?|failed|failures?)\b)"
+)
+_FAILED_BEFORE = re.compile(r".*\b[1-9]\d* (?:errors?|failed|failures?)\b")
+_HARMLESS = re.compile(
+    r".*(?:\bsafely (?:be )?ignored?\b|\bsafe to ignore\b|\bnot a failure\b|\b(?:is|are) not an error\b"
+    r"|\bis harmless\b)"
+)
+_STEP = re.compile(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
+_DONE = ": finished with status 'done'"
+_GOES_ON = re.compile(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")
+_ENDS = ("end of output", "error: ")
+_HEADER = "Traceback (most recent call last)"
+_MOST = 200  # tracebacks that are looked at
+_OUTPUT = 20_000  # letters behind a traceback in which its program is seen to go on
+
+TEST = N_("the result of a test that did not fail")
+COUNT = N_("a count of no errors")
+NOTICE = N_("a notice that says of itself that it is harmless")
+BUILT = N_("a part of a build that succeeded")
+CAUGHT = N_("a probe that failed, after which the build went on")
+
+
+class NoError(Struct, frozen=True):
+    """A line that tells of no error, and why, to be translated."""
+
+    line: Line
+    reason: str
+
+
+def harmless_lines(left_out: Iterable[LeftOut], raw: Sequence[str]) -> Iterator[NoError]:
+    """Yield lines that were left out, as they stand."""
+    for number, reason in left_out:
+        yield NoError(Line(number, cut_off(raw[number - 1])), reason)
+
+
+def without_harmless(text: str) -> tuple[str, tuple[LeftOut, ...]]:
+    """Return a text whose harmless lines are empty, and of each stretch of them its first line's number."""
+    spans = sorted(
+        (
+            *_lines(text),
+            *((span, BUILT) for span in _built(text)),
+            *((span, CAUGHT) for span in _caught(text)),
+        )
+    )
+    if not spans:
+        return text, ()
+    pieces, left_out, done, number = [], [], 0, 1
+    for (start, end), reason in spans:
+        if end <= done:
+            continue
+        start = max(start, done)  # noqa: PLW2901 - stretches may overlap
+        number += text.count("\n", done, start)
+        left_out.append((number, reason))
+        pieces.append(text[done:start])
+        newlines = text.count("\n", start, end)
+        pieces.append("\n" * newlines)
+        number, done = number + newlines, end
+    return "".join((*pieces, text[done:])), tuple(left_out)
+
+
+def _lines(text: str) -> Iterator[tuple[_Span, str]]:
+    for words, judge, reason in _SAYING:
+        for word in words:
+            yield from ((span, reason) for span in _lines_with(text, word) if judge(text[slice(*span)]))
+
+
+def _lines_with(text: str, word: str) -> Iterator[_Span]:
+    at = text.find(word)
+    while at >= 0:
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        yield start, end
+        at = text.find(word, end)
+
+
+def _tests(line: str) -> bool:
+    return _TEST.match(line) is not None
+
+
+def _counts(line: str) -> bool:
+    return _NONE_FAILED.match(line) is not None and not _FAILED_BEFORE.match(line)
+
+
+def _is_harmless(line: str) -> bool:
+    return _HARMLESS.match(line) is not None
+
+
+_SAYING: tuple[tuple[tuple[str, ...], Callable[[str], bool], str], ...] = (
+    ((" PASSED", "PASSED ", "SKIPPED", "XFAIL", "XPASS", "... ok", "... skipped"), _tests, TEST),
+    (("... expected failure", "[       OK ]", "[  SKIPPED ]", " Passed "), _tests, TEST),
+    ((" 0 error", " 0 fail", "(0 error", "=0 fail"), _counts, COUNT),
+    (("safely", "safe to ignore", "not a failure", "not an error", "is harmless"), _is_harmless, NOTICE),
+)
+
+
+def _built(text: str) -> Iterator[_Span]:
+    """Yield what stands between the beginning of a step of pip's and the line that says that it is done."""
+    if _DONE not in text:
+        return
+    for match in _STEP.finditer(text):
+        end = text.find(f"\n{match['step']}: finished with status '", match.end())
+        if end >= 0 and text.startswith(_DONE, end + 1 + len(match["step"])):
+            yield match.end(), end
+
+
+def _caught(text: str) -> Iterator[_Span]:
+    """Yield tracebacks of setup.py after which it went on."""
+    at = text.find(_HEADER)
+    for _ in range(_MOST):
+        if at < 0:
+            return
+        start, end = text.rfind("\n", 0, at) + 1, text.find(_HEADER, at + 1)
+        after = text[at : min(end if end >= 0 else len(text), at + _OUTPUT)]
+        on = _GOES_ON.search(after)
+        if on and not any(mark in after[: on.start()] for mark in _ENDS):
+            yield start, at + after.rfind("\n", 0, on.start())
+        at = end
