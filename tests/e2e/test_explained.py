@@ -62,6 +62,13 @@ def test_an_unknown_text_is_no_failure_and_points_to_doctor(program: Program) ->
     assert program.run("explain", "--json", "the price went up").data == {"matches": []}
 
 
+def test_a_text_that_only_looks_like_an_error_is_told_as_that(program: Program) -> None:
+    line = "tests/test_a.py::test_told[no kernel image is available] PASSED"
+    assert line in program.run("explain", line).out
+    (told,) = program.run("explain", "--json", line).data["no_errors"]
+    assert (told["number"], told["text"]) == (1, line)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [(("absent.log",), "text-unreadable"), ((".",), "text-unreadable"), ((), "no-text")],

@@ -22,7 +22,8 @@ def explain(words: tuple[str, ...], console: Console) -> int:
     if console.as_json:
         matches = [match_data(match, explained.commands.get(match.id)) for match in explained.matches]
         no_errors = [no_error_data(item) for item in explained.no_errors]
-        return console.print_json("explain", {"matches": matches, "no_errors": no_errors}, warnings)
+        data = {"matches": matches} | ({"no_errors": no_errors} if no_errors else {})
+        return console.print_json("explain", data, warnings)
     print_data(
         render_explanation(
             explained.matches, explained.commands, explained.no_errors, verbose=console.verbose
