@@ -25,12 +25,10 @@ from gpuenv.untrusted.documents import load_json
 
 
 def choose_machines(
-    options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge, here: Machine | None = None
+    options: PlanOptions, environ: Mapping[str, str], knowledge: Knowledge
 ) -> tuple[Machine, ...]:
-    """Return the machines: saved ones, else `here` or what is detected, with the overrides of the options."""
-    bases = tuple(read_machine(path) for path in machine_files(options)) or (
-        here or options.here or detect(environ),
-    )
+    """Return the machines: saved ones, else this one, as detected, with the overrides of the options."""
+    bases = tuple(read_machine(path) for path in machine_files(options)) or (options.here or detect(environ),)
     machines = tuple(describe(base, options, knowledge) for base in bases)
     if options.container is None:
         return machines

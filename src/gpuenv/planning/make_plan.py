@@ -58,14 +58,14 @@ def make_plan(options: PlanOptions, environ: Mapping[str, str], *, target: str) 
     return read_basis(options, environ).plan(environ, target=target)
 
 
-def read_basis(options: PlanOptions, environ: Mapping[str, str], *, here: Machine | None = None) -> Basis:
-    """Read what a plan is decided from; `here` is this machine, where it has been detected before.
+def read_basis(options: PlanOptions, environ: Mapping[str, str]) -> Basis:
+    """Read what a plan is decided from.
 
     Raises UsageError, Unsatisfiable (where the machine's GPUs cannot be used) or Unreachable.
     """
     installer = choose_installer(options, environ)
     knowledge = load_knowledge(environ)
-    machines = choose_machines(options, environ, knowledge, here)
+    machines = choose_machines(options, environ, knowledge)
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
     location = choose_target(machines, options.devices, cpu=wanted.cpu)
