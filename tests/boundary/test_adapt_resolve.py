@@ -41,12 +41,14 @@ def wheels(tmp_path: Path) -> Path:
     return folder
 
 
-def resolver(wheels: Path, tmp_path: Path, *, before: str | None = None) -> Resolver:
+def resolver(
+    wheels: Path, tmp_path: Path, *, before: str | None = None, constraints: tuple[str, ...] = ()
+) -> Resolver:
     sources = Sources(None, (), (str(wheels),), no_index=True)
     base = CompileInput(
         ("torch==9.9.9",),
         (),
-        (),
+        constraints,
         sources,
         PYTHON,
         platform="linux-64",
@@ -78,6 +80,13 @@ def test_uv_keeps_the_pins_that_can_stay_and_takes_the_nearest_newer_of_the_rest
         why_moved("compiled", "1.0", because.message, (), PYTHON)
         == f"compiled 1.0 has no wheel for Python {PYTHON}"
     )
+
+
+def test_a_bound_on_what_moves_does_not_let_it_move_further(wheels: Path, tmp_path: Path) -> None:
+    """`numpy<2` of a torch that fails with numpy 2, and a numpy without a wheel for this Python."""
+    item = resolver(wheels, tmp_path, constraints=("compiled<3",))
+    settlement = settle(item, wheels, "compiled==1.0", "pure==1.0")
+    assert {moved.project: str(moved.new) for moved in settlement.moved} == {"compiled": "1.1"}
 
 
 def test_uv_says_which_of_two_pins_gives_way(wheels: Path, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ class Resolver(Struct):
         self.newer |= {str(canonicalize_name(Requirement(pin).name)) for pin in self.base.pins}
 
     def _compile(self, ask: Ask) -> Resolved | Unresolvable:
-        requirements = (*ask.requirements, *(self._floors() if ask.lowest else ()))
+        requirements = (*ask.requirements, *(self._floors(ask) if ask.lowest else ()))
         question = replace(
             self.base, requirements=requirements, wheels_only=ask.wheels_only, lowest=ask.lowest
         )
@@ -79,9 +79,10 @@ class Resolver(Struct):
             outcome = self._run(question, ask.preferred)
         return outcome
 
-    def _floors(self) -> tuple[str, ...]:
+    def _floors(self, ask: Ask) -> tuple[str, ...]:
         """Keep what only a workaround names (`setuptools<70`) from becoming its first release of all."""
         names = {canonicalize_name(Requirement(text).name) for text in self.base.constraints}
+        names -= _names(tuple(map(Requirement, ask.requirements)))
         files = (file for file in self._last.files if canonicalize_name(file.name) in names)
         return tuple(f"{file.name}>={file.version}" for file in files)
 
