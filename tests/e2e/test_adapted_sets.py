@@ -140,7 +140,7 @@ def _run(folder: Path, argv: tuple[str, ...], text: str) -> None:
 def _uv(wanted: tuple[str, ...], python: str, index: IndexServer, program: Program) -> str | None:
     argv = (
         find_uv_bin(), "pip", "compile", "-", "--quiet", "--python-version", python, "--only-binary", ":all:",
-        "--python", sys.executable, "--no-python-downloads",
+        "--python", sys.executable, "--no-python-downloads", "--index-strategy", "unsafe-best-match",
         "--python-platform", "x86_64-manylinux_2_28", "--index", index.pytorch, "--default-index", index.pypi,
     )  # fmt: skip
     return _problem(argv, "\n".join(wanted), program)

@@ -33,7 +33,7 @@ def stock(server: IndexServer, requirements: Iterable[str]) -> None:
     """Put on the server what requirements name, and what these require in turn."""
     server.makes_wheels = True
     server.files = {path: _with_demands(file) for path, file in server.files.items()}
-    asked = [Requirement(text) for text in (*requirements, *_of_torch())]
+    asked = [Requirement(text) for text in (*requirements, *_of_torch(), *_workarounds())]
     specifiers: dict[str, list[SpecifierSet]] = {}
     for item in asked:
         specifiers.setdefault(canonicalize_name(item.name), []).append(item.specifier)
@@ -65,6 +65,12 @@ def _of_torch() -> tuple[str, ...]:
     """All that rows know builds of torch for Linux to require."""
     rows = (row for row in _rows("dependencies", "build") if row["platform"] == "linux-64")
     return tuple(dict.fromkeys(text for row in rows for text in row["requires"]))
+
+
+@cache
+def _workarounds() -> tuple[str, ...]:
+    """What known-bad rows have installed or bounded."""
+    return tuple(text for row in matrices.load("known-bad") for text in (*row["add"], *row["constrain"]))
 
 
 @cache

@@ -136,7 +136,7 @@ def python_package(version: str, subdir: str = "linux-64") -> CondaPackage:
     version, what runs is this interpreter: its folder of modules leads to the one of the version.
     """
     minor = ".".join(version.split(".")[:2])
-    tag = f"cp{minor.replace('.', '')}"
+    tag = abi_of(minor)
     files: dict[str, bytes | Link] = {
         f"bin/python{minor}": Link(_INTERPRETER),
         "bin/python3": Link(f"python{minor}"),
@@ -152,6 +152,11 @@ def python_package(version: str, subdir: str = "linux-64") -> CondaPackage:
         constrains=(f"python_abi {minor}.* *_{tag}",),
         files=files if subdir == "linux-64" else {},
     )  # fmt: skip
+
+
+def abi_of(minor: str) -> str:
+    """`cp37m`, `cp38`: what builds of `python_abi` are named by."""
+    return f"cp{minor.replace('.', '')}{'m' if minor in {'3.5', '3.6', '3.7'} else ''}"
 
 
 def module_files(minor: str, name: str, version: str) -> dict[str, bytes | Link]:

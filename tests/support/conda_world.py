@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conda_packages import CondaPackage, glibc, module_files, python_package, torch_files
+from conda_packages import CondaPackage, abi_of, glibc, module_files, python_package, torch_files
 from packaging.version import Version
 
 from gpuenv import matrices
@@ -94,7 +94,12 @@ def _base(subdirs: tuple[str, ...], pythons: list[tuple[str, str]]) -> Iterator[
         minor = minor_of(tag)
         yield python_package(f"{minor}.9", subdir)
         yield CondaPackage(
-            "python_abi", minor, f"5_{tag}", 5, "noarch", constrains=(f"python {minor}.* *_cpython",)
+            "python_abi",
+            minor,
+            f"5_{abi_of(minor)}",
+            5,
+            "noarch",
+            constrains=(f"python {minor}.* *_cpython",),
         )
         yield CondaPackage(
             "numpy", "2.1.3" if minor not in {"3.6", "3.7", "3.8", "3.9"} else "1.19.5", f"py{tag[2:]}h0_0",
@@ -105,7 +110,7 @@ def _base(subdirs: tuple[str, ...], pythons: list[tuple[str, str]]) -> Iterator[
 def _python_needs(tag: str) -> tuple[str, ...]:
     minor = Version(minor_of(tag))
     following = f"{minor.major}.{minor.minor + 1}"
-    return (f"python >={minor},<{following}.0a0", f"python_abi {minor}.* *_{tag}")
+    return (f"python >={minor},<{following}.0a0", f"python_abi {minor}.* *_{abi_of(str(minor))}")
 
 
 def _libraries(cudas: list[str], subdir: str) -> Iterator[CondaPackage]:
