@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -148,6 +149,17 @@ def test_of_what_is_replaced_an_export_is_kept(make: Make, data: Path, tmp_path:
         "variables:\n  A: 'b: c'\n"
     )
     assert not (path / "conda-meta").exists()
+
+
+def test_what_conda_brought_under_another_name_is_not_exported_as_pips(tmp_path: Path) -> None:
+    """Conda's `pytorch` is PyPI's torch: pip would put its own over it. Not all say INSTALLER."""
+    path = conda_environment(tmp_path / "theirs", pytorch="2.8.0 cuda128_0")
+    for name in ("torch", "mylib"):
+        pip_package(path, name, "2.8.0", installer="")
+    file = path / "conda-meta" / "pytorch-2.8.0-cuda128_0.json"
+    files = ["lib/python3.11/site-packages/torch-2.8.0.dist-info/METADATA", "bin/torchrun"]
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "files": files}), "utf-8")
+    assert render_export(path).endswith("- pytorch=2.8.0=cuda128_0\n- pip:\n  - mylib==2.8.0\n")
 
 
 def test_where_it_fails_what_was_there_is_back_and_no_export_is_left(

@@ -65,7 +65,12 @@ def test_of_several_errors_each_is_told_and_the_known_one_judged() -> None:
         "errors": [{"exception_name": "NoSpaceLeftError", "message": "full"}],
     }
     document = {"exception_name": "CondaMultiError", "error": "Multiple Errors Encountered."}
-    several = parse_failure(json.dumps({**document, "errors": [unknown, unknown, inner]}), KNOWN)
+    several = parse_failure(
+        json.dumps(
+            {**document, "errors": [unknown, unknown, {"exception_name": "tuple", "message": "()"}, inner]}
+        ),
+        KNOWN,
+    )
     assert (several.kind, several.reason) == ("disk-full", "full\n'info'")
     lonely = parse_failure(json.dumps({**document, "errors": [unknown, "?"]}), KNOWN)
     assert (lonely.kind, lonely.reason) == ("other", "'info'")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.environments.conda.create import downloaded
 from gpuenv.environments.conda.meta import installed_names, parse_record, read_record
+from gpuenv.environments.conda.package_cache import Downloads
 from gpuenv.model.conda import CondaRecord
 
 
@@ -68,11 +68,13 @@ def test_any_text_is_a_record_or_a_value_error(text: str) -> None:
 def test_a_download_is_measured_wherever_a_tool_collects_it(
     tmp_path: Path, path: str, size: int, there: int
 ) -> None:
+    downloads = Downloads((a_record(),), (tmp_path / "none", tmp_path))
+    assert downloads.received() == 0
     file = tmp_path / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"x" * size)
-    assert downloaded((a_record(),), (str(tmp_path / "none"), str(tmp_path))) == there
+    assert downloads.received() == there
 
 
 def test_nothing_is_there_without_a_cache() -> None:
-    assert downloaded((a_record(), a_record(size=None)), ()) == 0
+    assert Downloads((a_record(), a_record(size=None)), ()).received() == 0

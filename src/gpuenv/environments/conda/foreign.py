@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
@@ -12,11 +13,13 @@ from typing import Any
 
 from gpuenv.environments.record import read_record
 from gpuenv.environments.store import write_own_file
+from gpuenv.files.read_limited import read_limited_text
 from gpuenv.i18n.messages import tr
 from gpuenv.model.amounts import render_size
 from gpuenv.on_disk.installed import installed_versions, normalized
 from gpuenv.on_disk.places import EnvironmentPaths
 
+_INFO = re.compile(r"/([^/]+?)-[^-/]+(?:-py[\d.]+)?\.(?:dist|egg)-info(?:/|$)")
 _TOLD = ("python", "pytorch", "torch", "tensorflow", "jax", "numpy")
 
 
@@ -89,10 +92,9 @@ def render_export(path: Path) -> str:
 
 def _of_pip(path: Path) -> dict[str, str]:
     """Map what no package of conda's brought to the requirement that brings it again."""
-    from gpuenv.environments.conda.meta import installed_names  # noqa: PLC0415 - rarely needed
-    from gpuenv.environments.contents.installed import read_installed  # noqa: PLC0415
+    from gpuenv.environments.contents.installed import read_installed  # noqa: PLC0415 - rarely needed
 
-    condas = {normalized(name) for name in installed_names(path)}
+    condas = _of_conda(path)
     packages = (item for item in read_installed(path) if not item.is_condas and item.name not in condas)
     return {
         item.name: f"{item.name} @ {item.url}" if item.url else f"{item.name}=={item.version}"
@@ -100,10 +102,20 @@ def _of_pip(path: Path) -> dict[str, str]:
     }
 
 
+def _of_conda(path: Path) -> set[str]:
+    """Return the projects that conda's packages brought, by their names and files: `pytorch` brings torch."""
+    from gpuenv.environments.conda.meta import LARGEST, installed_names  # noqa: PLC0415 - rarely needed
+
+    names = {normalized(name) for name in installed_names(path)}
+    for file in path.glob("conda-meta/*.json"):
+        with suppress(OSError, ValueError, RecursionError, AttributeError, TypeError):
+            files = json.loads(read_limited_text(file, LARGEST)).get("files", ())
+            names |= {normalized(match[1]) for item in files if (match := _INFO.search(item))}
+    return names
+
+
 def _variables(path: Path) -> dict[str, str]:
     """Return what `conda env config vars set` has set."""
-    from gpuenv.files.read_limited import read_limited_text  # noqa: PLC0415 - rarely needed
-
     with suppress(OSError, ValueError, RecursionError):
         document = json.loads(read_limited_text(path / "conda-meta" / "state"))
         variables = document.get("env_vars") if isinstance(document, dict) else None

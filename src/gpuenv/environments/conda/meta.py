@@ -15,7 +15,7 @@ from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.untrusted.documents import load_json
 
 _FILE = re.compile(r"(?P<name>.+)-(?P<version>[^-]+)-(?P<build>[^-]+)\.json")
-_LARGEST = 64 * 1024 * 1024  # bytes; a record lists the files of its package
+LARGEST = 64 * 1024 * 1024  # bytes; a record lists the files of its package
 _SHOWN = 3
 
 
@@ -44,7 +44,7 @@ def read_record(prefix: Path, record: CondaRecord) -> CondaRecord:
     """Return what an environment's own record of a package says; raise ValueError for a broken one."""
     file = prefix / "conda-meta" / f"{record.name}-{record.version}-{record.build}.json"
     try:
-        if file.stat().st_size > _LARGEST:
+        if file.stat().st_size > LARGEST:
             raise ValueError(tr("`{file}` is too large for a record", file=file))  # noqa: TRY301 - as bad as the others
         return parse_record(read_limited_text(file))
     except (OSError, ValueError) as error:

@@ -18,6 +18,7 @@ Kind = Literal[
 
 _EMBEDDED = "rattler"
 _LONGEST = 4000
+_EMPTY = ("", "()", "None")  # what conda makes of errors that say nothing
 _LEVEL = re.compile(r"^(?:critical|error|warning)\s+libmamba ?", re.MULTILINE)
 _DEBUG = re.compile(r"^(?:info|debug|trace)\s+libmamba .*\n?", re.MULTILINE)
 _URL = re.compile(r"(?:https?|file|s3|oci)://[^\s<>'\"\])]+")
@@ -124,7 +125,9 @@ def _exception(document: dict[str, Any], known: FailureWords) -> tuple[str | Non
     errors = [_name_and_message(item) for item in _inner(document)]
     if errors:
         errors.sort(key=lambda error: _kind(error[0], error[1], known) == "other")
-        return errors[0][0], "\n".join(dict.fromkeys(message for _, message in errors if message))
+        return errors[0][0], "\n".join(
+            dict.fromkeys(message for _, message in errors if message not in _EMPTY)
+        )
     problems = document.get("solver_problems")
     if isinstance(problems, list):
         return None, "\n".join(str(problem) for problem in problems)
