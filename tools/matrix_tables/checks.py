@@ -31,7 +31,7 @@ def _row(fact: Row, text: Row) -> Row:
     return {
         "id": fact["id"],
         "group": text["group"],
-        "title": fact["title"],
+        "title": text.get("title", fact["title"]),
         "cases": dict(_cases(cases)),
         "instead": text.get("instead"),
         "common": fact["common"],
