@@ -168,3 +168,12 @@ def test_a_traceback_after_which_a_build_went_on_is_not_why_it_failed() -> None:
     caught = raised(SHAPES) + "running bdist_wheel\nrunning build_ext\n"
     assert ids(caught + failed) == ["ext-compile-failed"]
     assert ids(raised(SHAPES) + failed + "running build_ext\n") == ["matmul-shape"]
+
+
+def of_rank(number: int, text: str) -> str:
+    return "".join(f"[rank{number}]: {line}\n" for line in text.splitlines())
+
+
+def test_of_ranks_the_first_that_failed_counts() -> None:
+    assert ids(of_rank(3, raised(SHAPES)) + of_rank(0, raised(NO_KERNEL))) == ["matmul-shape"]
+    assert ids(of_rank(0, raised(NO_KERNEL)) + of_rank(3, raised(SHAPES))) == ["no-kernel-image"]

@@ -58,7 +58,7 @@ def in_order(hits: list[SignatureFinding], shape: LogShape) -> list[SignatureFin
     warned = [hit for hit in hits if _only_warns(hit)]
     hits = [hit for hit in hits if not _only_warns(hit)]
     failed = _innermost_first(_telling_first(_reasons(hits, shape)), shape)
-    failed = _without_consequences(failed, shape)
+    failed = _without_consequences(_first_rank_first(failed, shape), shape)
     return _silent_beside_sure([*failed, *_telling_first(warned)], shape)
 
 
@@ -96,6 +96,15 @@ def _without_consequences(ordered: list[SignatureFinding], shape: LogShape) -> l
     """Leave out what the exception of the first finding caused."""
     root = shape.place(ordered[0].last) if ordered else LinePlace()
     return [hit for hit in ordered if hit.priority >= SURE or not _caused(root, shape.place(hit.last))]
+
+
+def _first_rank_first(ordered: list[SignatureFinding], shape: LogShape) -> list[SignatureFinding]:
+    """Leave of several ranks what the first that failed says: the others fail as it is gone."""
+    ranks = [hit for hit in ordered if hit.priority >= LIKELY and shape.place(hit.last).rank]
+    if not ranks or not shape.place(ordered[0].last).rank:
+        return ordered
+    rank = shape.place(min(ranks, key=lambda hit: hit.last).last).rank
+    return [hit for hit in ordered if shape.place(hit.last).rank in {rank, ""}]
 
 
 def _caused(place: LinePlace, outer: LinePlace) -> bool:

@@ -26,6 +26,7 @@ _PROMPT = re.compile(
     r"|\$ \S|PS [A-Z]:\\[^>]{0,120}> ?\S|[A-Z]:\\[^>]{0,120}> ?\S|[❯➜] \S|In \[\d+\]: |>>> \S"
     r"|Step \d+/\d+ : |#\d+ \[)"
 )
+_RANK = re.compile(r"\[*(?:rank|default)\d", re.IGNORECASE)
 _IPYTHON = re.compile(r"(?P<name>[\w.]+)\s{2,}Traceback \(most recent")
 _BOX = ("│", "┃", "|", "╰", "└", "╭", "┌")
 _NESTED = "Original Traceback"
@@ -36,13 +37,15 @@ class LinePlace(Struct, frozen=True):
     """Where a line stands.
 
     `program` is the line at which its command begins, `failure` the one at which the first traceback of its
-    chain does. In a `branch` of a chain each exception caused the next, the least `depth` all of them.
+    chain does; `rank` is what a launcher puts before the lines of one of its processes. In a `branch` of a
+    chain each exception caused the next, the least `depth` all of them.
     """
 
     program: int = 0
     failure: int | None = None
     branch: int = 0
     depth: int = 0
+    rank: str = ""
 
 
 class LogShape:
@@ -95,7 +98,8 @@ def _read(lines: Sequence[str], first: int, last: int) -> tuple[dict[int, LinePl
         speaker = spoken[0].strip(" [|") if spoken else ""
         program = programs.get(speaker)
         if program is None:
-            program = programs[speaker] = _Program(start=number if spoken else 0)
+            rank = speaker if _RANK.match(speaker) else ""
+            program = programs[speaker] = _Program(start=number if spoken else 0, rank=rank)
         places[number] = program.read(number, said)
         if program.raised == number:
             raised.append(number)
@@ -106,6 +110,7 @@ class _Program(Struct):
     """What a command or a process has printed so far."""
 
     start: int
+    rank: str
     failure: int | None = None
     branch: int = 0
     depth: int = 0
@@ -131,7 +136,7 @@ class _Program(Struct):
         elif self.part:
             self._after_exception(words)
         inside = self.failure if self.part in {"frames", "message"} else None
-        return LinePlace(self.start, inside, self.branch, self.depth)
+        return LinePlace(self.start, inside, self.branch, self.depth, self.rank)
 
     def _begin(self, number: int, line: str) -> None:
         if self.part == "message" and _NESTED in line:
