@@ -215,3 +215,25 @@ def test_of_a_mac_no_plan_for_cuda_is_made(program: Program) -> None:
     fake_nvidia_smi(program.bin, "580.95.05", FakeGpu("NVIDIA H100", "9.0"))
     text = f'  File "/Users/jo/v/lib/python3.11/site-packages/torch/cuda/__init__.py", line 4\n{CPU_ONLY}\n'
     assert matches(program, "-", stdin=text)[0]["command"] is None
+
+
+INSTALLED = """\
+torch                    {torch}
+torchaudio               2.6.0
+GPU 0: NVIDIA GeForce RTX 2070 (UUID: GPU-0)
+"""
+
+
+def test_where_the_installed_build_runs_no_command_brings_it_again(program: Program) -> None:
+    text = (
+        INSTALLED.format(torch="2.6.0+cu126") + "RuntimeError: CUDA error: no kernel image is available for"
+    )
+    assert matches(program, "-", stdin=text + " execution on the device\n")[0]["command"] is None
+
+
+@pytest.mark.slow
+def test_the_companions_that_the_text_has_come_along(program: Program) -> None:
+    text = INSTALLED.format(torch="2.6.0+cpu") + CPU_ONLY
+    command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]))
+    assert "torch==2.6.0+cu126" in command
+    assert "torchaudio==2.6.0+cu126" in command

@@ -156,3 +156,11 @@ def test_of_what_a_text_says_in_several_ways_the_name_is_kept() -> None:
     asked = ">>> torch.cuda.is_available()\n"
     assert read(f"{asked}False\n{asked}True\n").values["varied"] == "available"
     assert "varied" not in read(f"{asked}False\n{asked}False\n").values
+
+
+def test_what_the_text_says_that_the_build_has_code_for_outweighs_what_is_known_of_it() -> None:
+    text = "torch==2.5.1+cu124\nNVIDIA GeForce RTX 3090 with CUDA capability sm_86 is not compatible with\n"
+    assert judged(text) == []
+    assert (
+        judged(f"{text}The current PyTorch install supports CUDA capabilities sm_37 sm_70.\n")[0][0] == "D16"
+    )

@@ -52,7 +52,10 @@ def _judge(
     if pinned and not pinned.specifier.contains(Version(torch.public), prereleases=True):
         return problem("other-torch", read, needs=str(pinned), fits=fits, **facts)
     if paired and public not in paired and knowledge.companion_release(name, public) and not pinned:
-        needs = tr("torch of {name} {version}", name=name, version=public)
+        torches = knowledge.torches_of(name, public)
+        needs = (
+            f"torch {torches[-1]}" if torches else tr("torch of {name} {version}", name=name, version=public)
+        )
         return problem("other-torch", read, needs=needs, fits=fits, **facts)
     own, wanted = _variant(name, version, torch, findings, knowledge), queries.variant_of(findings)
     loose = knowledge.matches_by_major(name, public)

@@ -135,13 +135,13 @@ def _repairs(
 ) -> Iterator[tuple[SignatureMatch, str | PlanWarning]]:
     if not any(match.wants for match in matches):
         return
-    from gpuenv.explanation.repair_plan import Repairs, requirements_of  # noqa: PLC0415 - planning is much
+    from gpuenv.explanation.repair_plan import Repairs  # noqa: PLC0415 - planning is much
 
     repairs = Repairs(environ, reported)
     for match in matches:
-        wanted = requirements_of(match)
-        if wanted:
-            yield match, repairs.repair(wanted)
+        made = repairs.repair(match)
+        if made is not None:
+            yield match, made
 
 
 def no_error_data(item: NoError) -> dict[str, Any]:

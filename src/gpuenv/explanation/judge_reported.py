@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -13,6 +14,7 @@ from gpuenv import matrices
 from gpuenv.checks.diagnosis import CheckVerdict, diagnose
 from gpuenv.explanation.reported_machine import ReportedMachine
 from gpuenv.host.describe import describe_machine
+from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, TorchFiles
@@ -62,10 +64,18 @@ def findings_of(reported: Reported, machine: ReportedMachine, knowledge: Knowled
         environment=_ENVIRONMENT,
         machine=described,
         python=Interpreter("python", version=machine.python),
-        torch=TorchFiles("", packages["torch"], str(variant)) if variant and "torch" in packages else None,
+        torch=_torch_files(reported, packages.get("torch"), variant),
         dists=tuple(Dist(name, version, "") for name, version in packages.items()),
         conda=(CondaPackage("pytorch", packages["torch"], build),) if build and "torch" in packages else (),
     )
+
+
+def _torch_files(reported: Reported, version: str | None, variant: Variant | None) -> TorchFiles | None:
+    """Return the torch with the architectures that it says it was built for."""
+    architectures = tuple(re.findall(r"(?:sm|compute)_\d{2,3}[af]?", reported.value("architectures") or ""))
+    if version is None or not (variant or architectures):
+        return None
+    return TorchFiles("", version, str(variant) if variant else None, architectures)
 
 
 def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Machine:
@@ -127,7 +137,7 @@ def told_by_checks(
             base,
             cause=item.verdict.cause or base.cause,
             fix=item.verdict.fix or base.fix,
-            detail=None,
+            detail=_needed(item.verdict),
             confidence="high",
             lines=lines,
             broader=False,
@@ -135,6 +145,11 @@ def told_by_checks(
         rest = (match for match in matches if match not in open_to and match.confidence != "low")
         return (told, *rest)
     return matches or _undecided(known, reported, text)
+
+
+def _needed(verdict: CheckVerdict) -> str | None:
+    facts = {"needs": verdict.needs or "", "have": verdict.read}
+    return tr("needs {needs}; found {have}", **facts) if verdict.needs else None
 
 
 def _undecided(
@@ -153,6 +168,8 @@ def _is_sure(matches: tuple[SignatureMatch, ...]) -> bool:
 def _lines(reported: Reported, text: str) -> Iterator[Line]:
     """Yield the line that tells the torch, else the one that says that there is no GPU, as it stands."""
     facts = (*(reported.facts.get(name) for name in ("torch", "torch_cuda")), reported.packages.get("torch"))
+    if "torch" in reported.varied:  # of which of them the text tells is open
+        facts = ()
     shown = next(filter(None, (*facts, *map(reported.facts.get, SYMPTOMS))), None)
     rows = text.splitlines()
     if shown and shown.line <= len(rows):

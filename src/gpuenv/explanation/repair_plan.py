@@ -26,6 +26,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import Basis, WheelBasis, read_basis
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.candidate import release_of
+from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK, parse_requirements
 from gpuenv.resolution.resolve import decide
 from gpuenv.resolution.target import platform_of
@@ -35,6 +36,7 @@ from gpuenv.signatures.reported import Reported
 _OFFLINE = "--offline"
 _DESCRIBING = ("--gpu", "--driver", "--platform")
 _BUILT = re.compile(r"(?:sm|compute)_(\d{1,2})(\d)")
+_OF_THE_BUILD = {"D02", "D16", "D23"}  # checks by which torch's build does not fit the machine
 _NAMES = 100  # tried for one that is free
 
 
@@ -70,15 +72,31 @@ class Repairs:
     def _of_text(self) -> ReportedMachine:
         return machine_of(self._reported, load_knowledge(self._environ))
 
-    def repair(self, wanted: tuple[str, ...]) -> str | PlanWarning:
-        """Return the command that makes an environment, or why there is none.
+    def repair(self, match: SignatureMatch) -> str | PlanWarning | None:
+        """Return the command that makes an environment, or why there is none; None where no plan helps.
 
         It is for the machine that the text is from: for this one where nothing in the text says that it is
-        another one, else as a plan for what the text names of it.
+        another one, else as a plan for what the text names of it. Companions that the text has come along.
         """
+        wanted = requirements_of(match)
+        if not wanted:
+            return None
+        names = {canonicalize_name(Requirement(text).name) for text in wanted}
+        if "torch" in names:
+            wanted += tuple(name for name in STACK if name in self._reported.packages and name not in names)
         if wanted not in self._made:
             self._made[wanted] = self._repair(wanted)
-        return self._made[wanted]
+        made = self._made[wanted]
+        return None if isinstance(made, str) and self._changes_nothing(match, made) else made
+
+    def _changes_nothing(self, match: SignatureMatch, command: str) -> bool:
+        """Whether the command brings the very torch that is there, where its build was to be at fault."""
+        own = _reported_text(self._reported)
+        return (
+            "+" in own
+            and f"torch=={own}" in shlex.split(command)
+            and _OF_THE_BUILD & set(match.checks[:1]) != set()
+        )
 
     def _repair(self, wanted: tuple[str, ...]) -> str | PlanWarning:
         try:
@@ -107,7 +125,7 @@ class Repairs:
         """Return the command of the plan whose torch is nearest to that of the text."""
         basis, plan = self._plan(options)
         torch = nearest_torch(basis, self._reported)
-        if torch is not None and _torch_of(plan) != torch:
+        if torch is not None and torch not in _torches_of(plan):
             nearer = replace(options, requirements=_with_torch(options.requirements, torch))
             with suppress(GpuenvError):
                 basis, plan = self._plan(nearer)
@@ -165,20 +183,27 @@ def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
     """
     if not isinstance(basis, WheelBasis):
         return None
-    releases = sorted({choice.candidate.torch for choice in decide(basis.question).choices})
-    own = _reported_torch(reported)
-    if own is None:
-        return releases[0] if releases and _newer_than_built(basis, reported) else None
-    return next((release for release in releases if release >= own), releases[-1] if releases else None)
-
-
-def _reported_torch(reported: Reported) -> Version | None:
-    package = reported.packages.get("torch")
-    text = reported.value("torch") or (package.value if package else reported.value("torch_named") or "")
+    choices = decide(basis.question).choices
+    releases = sorted({choice.candidate.torch for choice in choices})
     try:
-        return release_of(Version(text))
+        own = Version(_reported_text(reported))
     except InvalidVersion:
-        return None
+        return releases[0] if releases and _newer_than_built(basis, reported) else None
+    if own.local and any(_built(choice) == own for choice in choices):
+        return own  # this very build runs there
+    later = (release for release in releases if release >= release_of(own))
+    return next(later, releases[-1] if releases else None)
+
+
+def _built(choice: Solution) -> Version | None:
+    """Return the version of a build that carries its variant, None of PyPI's."""
+    candidate = choice.candidate
+    return Version(f"{candidate.torch}+{candidate.variant}") if candidate.kind == "pytorch" else None
+
+
+def _reported_text(reported: Reported) -> str:
+    package = reported.packages.get("torch")
+    return reported.value("torch") or (package.value if package else reported.value("torch_named") or "")
 
 
 def _newer_than_built(basis: WheelBasis, reported: Reported) -> bool:
@@ -190,8 +215,10 @@ def _newer_than_built(basis: WheelBasis, reported: Reported) -> bool:
     return bool(built) and any(Version(str(gpu.capability)) > max(built) for gpu in gpus)
 
 
-def _torch_of(plan: Plan) -> Version | None:
-    return next((release_of(Version(item.version)) for item in plan.packages if item.name == "torch"), None)
+def _torches_of(plan: Plan) -> tuple[Version, ...]:
+    """Return the torch of a plan, as its release and as the build it is."""
+    versions = (Version(item.version) for item in plan.packages if item.name == "torch")
+    return tuple(form for version in versions for form in (release_of(version), version))
 
 
 def _with_torch(requirements: tuple[str, ...], torch: Version) -> tuple[str, ...]:
