@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from sampling import every
 
 from gpuenv import matrices
-from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.explain import explain_text, load_signatures
 from gpuenv.explanation.render import render_explanation
 from gpuenv.signatures.catalogue import CLASSES, Pattern, parse_signature
 from gpuenv.signatures.log_pages import OVERLAP, PAGE, pages
@@ -367,3 +367,13 @@ def test_a_garbled_row_is_a_value_error(changes: dict[str, Any]) -> None:
         parse_signature(row)
     except ValueError:
         return
+
+
+def test_what_two_signatures_come_down_to_is_told_once() -> None:
+    text = (
+        "Python 3.14.0\n  - Installing torch (2.7.1): Failed\n"
+        "    | Unable to find installation candidates for torch (2.7.1)\n"
+    )
+    causes = [match.cause for match in explain_text(text, {}).matches]
+    assert len(causes) == len(set(causes))
+    assert "3.13" in causes[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -44,7 +44,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     examined = _examine(text)
     reported = read_reported(text, load_reports())
     judged = _judged(examined.matches, reported, text, environ)
-    matches = tuple(settled(match, reported) for match in judged)
+    matches = _each_once(settled(match, reported) for match in judged)
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -64,6 +64,11 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
     reported = read_reported(text, load_reports())
     return tuple(settled(match, reported) for match in _examine(text).matches)
+
+
+def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
+    """Leave out what comes down to the cause of a match before it."""
+    return tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
 
 
 def _examine(text: str) -> Examined:
