@@ -7,7 +7,10 @@ import sys
 
 import pytest
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
+from packaging.version import Version
 from running import Program
+
+from gpuenv.matrices import load
 
 TOO_OLD = "RuntimeError: The NVIDIA driver on your system is too old (found version 11040)."
 NO_KERNELS = (
@@ -237,3 +240,26 @@ def test_the_companions_that_the_text_has_come_along(program: Program) -> None:
     command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]))
     assert "torch==2.6.0+cu126" in command
     assert "torchaudio==2.6.0+cu126" in command
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("torch", "driver", "gpu"),
+    [
+        ("2.1.0+cu118", "570.133.07", "NVIDIA GeForce RTX 5090"),
+        ("2.2.0+cpu", "580.95.05", "NVIDIA H100 80GB HBM3"),
+        ("2.13.0+cu130", "535.129.03", "NVIDIA GeForce GTX 1080 Ti"),
+    ],
+)
+def test_no_release_between_that_of_the_text_and_the_planned_one_runs_there(
+    program: Program, torch: str, driver: str, gpu: str
+) -> None:
+    text = SESSION.format(torch=torch, driver=driver, gpu=gpu)
+    command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]))
+    planned = program.run(*command[1:], "--offline", "--json").torch
+    own, release = (Version(Version(item).public) for item in (torch, planned))
+    known = {Version(row["torch"]) for row in load("torch")}
+    between = [item for item in known if min(own, release) <= item <= max(own, release) and item != release]
+    machine = command[command.index("--python") :]
+    done = [program.run("plan", f"torch=={item}", *machine, "--offline") for item in sorted(between)]
+    assert [item.status for item in done] == [3] * len(done)
