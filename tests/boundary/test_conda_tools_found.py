@@ -106,6 +106,15 @@ def test_a_broken_cache_is_asked_anew(tmp_path: Path, calling: Calling) -> None:
     assert len(fake.calls) == 2
 
 
+def test_a_kept_answer_with_no_version_is_asked_anew(tmp_path: Path, calling: Calling) -> None:
+    fake, tool = faked(tmp_path, "micromamba")
+    before = read_info(tool, calling)
+    (kept,) = (calling.cache / "conda-tools").iterdir()
+    kept.write_text(kept.read_text(encoding="utf-8").replace("2.8.1", "two"), encoding="utf-8")
+    assert read_info(tool, calling) == before
+    assert len(fake.calls) == 2
+
+
 def test_a_tool_that_is_too_old_is_refused(tmp_path: Path, calling: Calling) -> None:
     """The JSON of mamba 1 is that of the conda it is built into."""
     fake, tool = faked(tmp_path, "mamba")

@@ -16,7 +16,6 @@ from gpuenv.installers.conda.tool_info import (
     CondaInfo,
     ToolVersions,
     check_version,
-    nodefaults_is_safe,
     parse_info,
     parse_tool_versions,
 )
@@ -88,19 +87,6 @@ def test_a_tool_that_is_too_old_is_refused(tool: Tool, version: str, *, fits: bo
         check_version(an_info(tool, version), KNOWN)
 
 
-@pytest.mark.parametrize(
-    ("version", "nodefaults"), [("25.5.0", True), ("26.7.0", False), ("26.7.1", False), ("26.8.0", True)]
-)
-def test_what_is_broken_in_a_conda_is_known(version: str, *, nodefaults: bool) -> None:
-    """Trap 7."""
-    assert nodefaults_is_safe("conda", version, KNOWN) is nodefaults
-
-
-@pytest.mark.parametrize(("tool", "safe"), [("conda", False), ("mamba", True), ("micromamba", True)])
-def test_of_a_tool_of_unknown_version_only_what_holds_for_all_is_said(tool: Tool, *, safe: bool) -> None:
-    assert nodefaults_is_safe(tool, None, KNOWN) is safe
-
-
 def test_a_tool_of_which_no_bound_is_known_is_not_too_old() -> None:
     check_version(an_info("conda", "4.0"), ToolVersions(()))
 
@@ -110,7 +96,7 @@ def test_a_tool_of_which_no_bound_is_known_is_not_too_old() -> None:
     [
         {"kind": "least", "tool": "conda", "version": "x"},
         {"kind": "least", "tool": "pixi", "version": "1"},
-        {"kind": "flaw", "tool": "conda", "flaw": "env-create-deletes", "first": "25.5"},
+        {"kind": "least", "tool": "conda"},
         {"tool": "conda"},
     ],
 )

@@ -18,7 +18,6 @@ from gpuenv.secrets.url_credentials import without_userinfo
 _WIDTH = 100_000  # no line is broken: a spec is one line to people's eyes and to grep
 _FACTS = 12
 _NAME = "gpuenv"
-_NO_DEFAULTS = "nodefaults"
 # packages in a person's own site directory would go before the environment's
 _VARIABLES = {"PYTHONNOUSERSITE": "1"}
 
@@ -38,12 +37,10 @@ def render_environment(plan: Plan) -> str:
     dependencies: list[Any] = list(plan.conda.specs)
     if wheels := wheels_beside(plan):
         dependencies.append({"pip": list(map(without_userinfo, (*source_lines(plan.sources), *wheels)))})
-    # without `nodefaults` the channels of the reader's configuration are added to these
-    channels = [channel.name for channel in plan.conda.channels]
-    channels += [_NO_DEFAULTS] if plan.conda.nodefaults else []
     document: dict[str, Any] = {
         "name": name_of(plan),
-        "channels": channels,
+        # no `nodefaults`: to pixi and conda 26.7 it is a channel, https://conda.anaconda.org/nodefaults
+        "channels": [channel.name for channel in plan.conda.channels],
         "dependencies": dependencies,
         "variables": variables_of(plan),
         **{key: value for key, value in plan.conda.kept if key not in ("name", "variables")},
@@ -57,10 +54,11 @@ def name_of(plan: Plan) -> str:
     return name if isinstance(name, str) else _NAME
 
 
-def variables_of(plan: Plan) -> dict[str, Any]:
-    """Return the variables that the environment sets."""
+def variables_of(plan: Plan) -> dict[str, str]:
+    """Return the variables that the environment sets, as texts: pixi reads no file where one is a number."""
     variables = _kept(plan, "variables")
-    return _VARIABLES | (variables if isinstance(variables, dict) else {})
+    kept = variables if isinstance(variables, dict) else {}
+    return _VARIABLES | {str(name): str(value) for name, value in kept.items()}
 
 
 def _kept(plan: Plan, key: str) -> Any:

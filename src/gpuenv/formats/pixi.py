@@ -71,9 +71,10 @@ def _render(
     wheels: dict[str, Any],
     options: dict[str, Any],
 ) -> str:
-    facts = {str(name): str(value) for name, value in variables_of(plan).items()}
     variables = {
-        name: value for name, value in facts.items() if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
+        name: value
+        for name, value in variables_of(plan).items()
+        if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
     }
     channels = plan.conda.channels if plan.conda else ()
     parts = {
@@ -93,7 +94,7 @@ def _render(
         *summary(plan),
         tr("create the environment with `{command}`", command="pixi install"),
     )
-    if left_out := [name for name in facts if name not in variables]:
+    if left_out := [name for name in variables_of(plan) if name not in variables]:
         text = N_("left as they are, as a shell would expand them: the variables {names}")
         comment += (tr(text, names=", ".join(left_out)),)
     return toml.document(comment, {name: toml.table(part) for name, part in parts.items() if part})

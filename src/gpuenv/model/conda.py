@@ -81,7 +81,6 @@ class CondaPlan(Struct, frozen=True):
     cuda: str | None = None  # what the driver supports; None: no GPU
     mixed: bool = False
     kept: tuple[tuple[str, Any], ...] = ()  # what else stood in the user's environment.yml
-    nodefaults: bool = False  # whether the tool knows that word among the channels of an environment.yml
 
 
 class CondaWanted(Struct, frozen=True):

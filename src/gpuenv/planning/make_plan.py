@@ -259,10 +259,6 @@ def finished(plan: Plan, wanted: PlanRequest, environ: Mapping[str, str], target
         warnings=(*own, *wanted.warnings, *overlay_warnings(environ), *warn_of_settings(environ)),
         asked=original_request(wanted.options, wanted.request.typed(*came).requirements),
     )
-    if plan.conda is not None:
-        from gpuenv.planning.conda.plan import with_known_tool  # noqa: PLC0415 - for conda alone
-
-        plan = with_known_tool(plan, environ)
     plan = with_download(with_sizes(plan, wanted.options, environ), wanted.options, environ, target)
     return without_passwords(with_steps(plan, target))
 

@@ -78,7 +78,7 @@ def failure_words() -> FailureWords:
 
 @cache
 def tool_versions() -> ToolVersions:
-    """Return the known versions and flaws of the tools."""
+    """Return the least versions of the tools."""
     return parse_tool_versions(matrices.load("conda-tools"))
 
 
@@ -124,18 +124,6 @@ def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
             _write(file, json.dumps(to_builtins(info)))
     check_version(info, tool_versions())
     return info
-
-
-def known_version(tool: Tool, calling: Calling, root: Path = Path("/")) -> str | None:
-    """Return the version of an installed tool from the cache, else from the record of its package."""
-    found = (manager for manager in find_conda_tools(calling.environ, root) if manager.name == tool)
-    manager = next(found, None)
-    if manager is None:
-        return None
-    info = _read_cached(_cache_file(CondaTool(tool, program_behind(manager.path)), calling), tool)
-    with suppress(ValueError):
-        return str(Version(info.version if info else manager.version or ""))
-    return None
 
 
 def _cache_file(tool: CondaTool, calling: Calling) -> Path:

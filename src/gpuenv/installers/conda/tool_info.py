@@ -1,4 +1,4 @@
-"""Version, folders and flaws of conda tools."""
+"""Version and folders of conda tools."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.json_output import last_document, texts
 from gpuenv.model.errors import Because, Fix, UsageError
 
-_NODEFAULTS = "nodefaults-as-channel"
 _MASK = "***"
 _UPDATES = {
     "conda": "conda update -n base conda",
@@ -22,45 +21,20 @@ _UPDATES = {
 }
 
 
-class Flaw(Struct, frozen=True):
-    """A flaw of a tool, and its first and last version."""
-
-    name: str
-    tool: Tool
-    first: Version
-    last: Version
-
-
 class ToolVersions(Struct, frozen=True):
-    """The `least` supported versions of the tools, and flaws."""
+    """The `least` supported versions of the tools."""
 
     least: tuple[tuple[Tool, Version], ...]
-    flaws: tuple[Flaw, ...] = ()
-
-    def has_flaw(self, name: str, tool: Tool, version: str) -> bool:
-        """Tell whether a version of a tool has a flaw."""
-        return any(flaw.first <= Version(version) <= flaw.last for flaw in self.of(name, tool))
-
-    def of(self, name: str, tool: Tool) -> tuple[Flaw, ...]:
-        """Return the versions of a tool that have a flaw."""
-        return tuple(flaw for flaw in self.flaws if (flaw.name, flaw.tool) == (name, tool))
 
 
 def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
     """Parse such rows of matrices/conda-tools.json; raise ValueError.
 
     {"kind": "least", "tool": "conda", "version": "23.10", "source": "..."}
-    {"kind": "flaw", "tool": "conda", "flaw": "env-create-deletes", "first": "25.5", "last": "26.7.1", ...}
     """
-    rows = tuple(rows)
     try:
         return ToolVersions(
-            tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == "least"),
-            tuple(
-                Flaw(str(row["flaw"]), _tool(row), Version(row["first"]), Version(row["last"]))
-                for row in rows
-                if row["kind"] == "flaw"
-            ),
+            tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == "least")
         )
     except (KeyError, TypeError) as error:
         raise ValueError(tr("is not a valid row of conda tools: {error}", error=error)) from None
@@ -187,10 +161,3 @@ def check_version(info: CondaInfo, known: ToolVersions) -> None:
             Fix(tr("or use another manager: --manager uv")),
         ),
     )
-
-
-def nodefaults_is_safe(tool: Tool, version: str | None, known: ToolVersions) -> bool:
-    """Tell whether a version, without one all, ignore `nodefaults` among an environment.yml's channels."""
-    if version is None:
-        return not known.of(_NODEFAULTS, tool)
-    return not known.has_flaw(_NODEFAULTS, tool, version)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,8 +13,6 @@ from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.conda.repodata import read_channels
 from gpuenv.indexes.mirrors.load import Mirrors
-from gpuenv.installers.conda.tool import TOOLS, Calling, known_version, tool_versions
-from gpuenv.installers.conda.tool_info import nodefaults_is_safe
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.conda import ChannelListing, CondaChannel
 from gpuenv.model.errors import Fix, GpuenvError, Unreachable, Unsatisfiable
@@ -25,7 +22,6 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import FORGE, WHEELS, conda_builds, locate_channel
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import list_files
-from gpuenv.process.surroundings import cache_root
 from gpuenv.resolution.conda.builds import CondaBuild, knowledge_of_channel, known_packages
 from gpuenv.resolution.conda.cudnn import with_needed_cudnn
 from gpuenv.resolution.conda.plan_part import assemble_from_channel
@@ -174,13 +170,3 @@ def _passed_over(answers: tuple[ChannelListing, ...]) -> tuple[PlanWarning, ...]
         for location, reason in answer.passed_over
     }
     return tuple(PlanWarning("channel-passed-over", message) for message in messages.values())
-
-
-def with_known_tool(plan: Plan, environ: Mapping[str, str], root: Path = Path("/")) -> Plan:
-    """Return the plan with what is known of its tool: whether it ignores `nodefaults`."""
-    if plan.conda is None or plan.manager not in TOOLS:
-        return plan
-    tool, known = plan.manager, tool_versions()
-    version = known_version(tool, Calling(environ, cache_root(environ)), root)
-    part = replace(plan.conda, nodefaults=nodefaults_is_safe(tool, version, known))
-    return replace(plan, conda=part)
