@@ -28,6 +28,8 @@ from gpuenv.signatures.reported import SYMPTOMS, Reported, is_without_gpu
 
 _ENVIRONMENT = "NAME"
 
+_NAMING = ("D40", "D41")  # checks that say a version which fits
+
 SAYS_NO_GPU = "cuda-not-available-app"  # the signature of a program that says only that
 
 
@@ -136,7 +138,7 @@ def told_by_checks(
         told = replace(
             base,
             cause=item.verdict.cause or base.cause,
-            fix=item.verdict.fix or base.fix,
+            fix=_fix(item.verdict) or base.fix,
             detail=_needed(item.verdict),
             confidence="high",
             lines=lines,
@@ -150,6 +152,13 @@ def told_by_checks(
 def _needed(verdict: CheckVerdict) -> str | None:
     facts = {"needs": verdict.needs or "", "have": verdict.read}
     return tr("needs {needs}; found {have}", **facts) if verdict.needs else None
+
+
+def _fix(verdict: CheckVerdict) -> str | None:
+    """Return what is to be done, with what it has to be: the version that fits."""
+    if verdict.fix is None or verdict.needs is None or verdict.id not in _NAMING:
+        return verdict.fix
+    return tr("{fix}: {needs}", fix=verdict.fix, needs=verdict.needs)
 
 
 def _undecided(
