@@ -65,13 +65,15 @@ class Reported(Struct, frozen=True):
 
     @property
     def values(self) -> dict[str, str]:
-        """All facts, packages by their names, `torch_release`, and in words `gpus` and `varied`."""
+        """All facts, packages by their names, `torch_release`, `gpu_count`, and in words `gpus` and `varied`."""
         values = {name: fact.value for source in (self.packages, self.facts) for name, fact in source.items()}
         if "python" in values:
             values["python"] = re.sub(r"^3(?=\d{1,2}$)", "3.", values["python"])  # paths of Windows
         if "torch" in values:
             values["torch_release"] = values["torch"].partition("+")[0]
-        words = {"gpus": ", ".join(gpu.value for gpu in self.gpus), "varied": " ".join(sorted(self.varied))}
+        count = str(len(self.gpus) or "")
+        names = ", ".join(gpu.value for gpu in self.gpus)
+        words = {"gpus": names, "gpu_count": count, "varied": " ".join(sorted(self.varied))}
         return values | {name: text for name, text in words.items() if text}
 
     def value(self, name: str) -> str | None:
