@@ -65,7 +65,7 @@ class Reported(Struct, frozen=True):
 
     @property
     def values(self) -> dict[str, str]:
-        """All facts, packages by their names, `torch_release`, `gpu_count`, and in words `gpus` and `varied`."""
+        """All facts, packages by their names, `torch_release`, `gpu_count`, and `gpus`, `varied` in words."""
         values = {name: fact.value for source in (self.packages, self.facts) for name, fact in source.items()}
         if "python" in values:
             values["python"] = re.sub(r"^3(?=\d{1,2}$)", "3.", values["python"])  # paths of Windows
