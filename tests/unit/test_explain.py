@@ -14,6 +14,7 @@ from examples import examples
 from explaining import explain
 from hypothesis import given
 from hypothesis import strategies as st
+from logs import expected_of_logs, read_logs
 from sampling import every
 
 from gpuenv import matrices
@@ -25,11 +26,10 @@ from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.vocabulary import Vocabulary, lines_of, words_of
 
 TESTS = Path(__file__).parents[1]
-LOGS = TESTS / "logs"
 ROWS = matrices.load("signatures")
 SIGNATURES = load_signatures()
 PATTERNS = [pattern for signature in SIGNATURES for pattern in (*signature.patterns, *signature.unless)]
-EXPECTED: dict[str, dict[str, list[str]]] = json.loads((LOGS / "expected.json").read_text())
+EXPECTED = expected_of_logs()
 HEALTHY = [name for name, expected in EXPECTED.items() if not expected["ids"]]
 SEEDS = [json.loads(line) for line in (TESTS / "fixtures" / "seed_errors.jsonl").read_text().splitlines()]
 NO_KERNELS = """\
@@ -111,13 +111,13 @@ def test_every_error_in_the_users_notes_is_answered(seed: dict[str, str]) -> Non
     "name", every(3, [name for name, expected in EXPECTED.items() if not expected["ids"]])
 )
 def test_a_text_without_an_error_gives_nothing(name: str) -> None:
-    assert ids(read_log(name)) == []
+    assert ids(read_logs()[name]) == []
 
 
 @pytest.mark.parametrize("step", every(2, (8, 1)))
 def test_nine_of_ten_logs_get_the_right_cause_and_class_among_the_first_three(step: int) -> None:
     wanted = dict([(name, expected) for name, expected in EXPECTED.items() if expected["ids"]][::step])
-    missed = [name for name, expected in wanted.items() if not is_told(read_log(name), expected)]
+    missed = [name for name, expected in wanted.items() if not is_told(read_logs()[name], expected)]
     assert len(wanted) >= 60
     assert len(missed) <= len(wanted) // 10, missed
 
@@ -127,12 +127,8 @@ def is_told(text: str, expected: dict[str, list[str]]) -> bool:
     return any(match.id in expected["ids"] and match.kind in expected["class"] for match in matches)
 
 
-def read_log(name: str) -> str:
-    return (LOGS / f"{name}.txt").read_bytes().decode()
-
-
 def test_every_log_is_expected_to_tell_something_and_every_expectation_has_a_log() -> None:
-    assert {path.stem for path in LOGS.glob("*.txt")} == set(EXPECTED)
+    assert set(read_logs()) == set(EXPECTED)
 
 
 TRIED = (900, pytest.param(20, marks=pytest.mark.slow), pytest.param(6, marks=pytest.mark.campaign))
