@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,6 +118,24 @@ def test_what_a_link_leads_to_is_not_in_the_environment(make: Make, tmp_path: Pa
     (path / "link").symlink_to(elsewhere)
     assert make(path).path == path
     assert (elsewhere / "conda-meta" / "history").is_file()
+
+
+@pytest.mark.parametrize("prefix", ["prefix", "base_prefix"])
+def test_the_environment_that_gpuenv_runs_in_is_not_replaced(
+    make: Make, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    """Its own modules would be gone before it has ended, or the Python that its environment was made of."""
+    path = make(tmp_path / "mine").path
+    before = whole(path)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    monkeypatch.setattr(sys, prefix, str(link))
+    with pytest.raises(UsageError) as raised:
+        check_name(str(path), environ=environ, force=True, foreign=True)
+    assert raised.value.code == "own-environment"
+    assert whole(path) == before
+    monkeypatch.undo()
+    assert make(path).path == path
 
 
 def test_a_conda_environment_of_others_is_not_replaced_unasked(make: Make, tmp_path: Path) -> None:

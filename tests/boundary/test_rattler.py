@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conda_channel import ChannelServer, put, write_channel
@@ -103,6 +104,19 @@ def test_it_plans_for_machines_elsewhere(
     records = {record.name: record for record in rattler.solve(conda_wanted, calling)}
     assert records["pytorch"].subdir == subdir
     assert records["pytorch"].build.startswith(pin.build.rstrip("*"))
+
+
+def test_a_spec_that_names_its_channel_is_had_from_a_mirror_of_it(
+    tmp_path: Path, channel: CondaChannel, calling: Calling
+) -> None:
+    """To py-rattler a channel of that name is the one at conda.anaconda.org, whatever was read."""
+    request = wanted(tmp_path, channel)
+    for spec in ("conda-forge::numpy", "conda-forge/noarch::tzdata"):
+        records = rattler.solve(replace(request, specs=(*request.specs, spec)), calling)
+        name = spec.partition("::")[2].split()[0]
+        assert [record.channel for record in records if record.name == name] == ["conda-forge"]
+    with pytest.raises(Unsatisfiable, match="compatible"):
+        rattler.solve(replace(request, specs=(*request.specs, "nvidia::numpy")), calling)
 
 
 def test_the_channels_come_in_their_order(tmp_path: Path, world: Packages, calling: Calling) -> None:
@@ -240,6 +254,32 @@ def test_create_offline_asks_no_channel(
             made, part, environment, CondaCreation(steps, lambda _, __: None, lambda: None)
         )
     assert site.asked == []
+
+
+def test_it_solves_once_and_installs_what_was_solved(
+    tmp_path: Path, channel: CondaChannel, calling: Calling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rattler as library  # noqa: PLC0415 - the extra may be missing
+
+    solve, solved = library.solve, []
+
+    async def counting(*args: Any, **options: Any) -> Any:
+        solved.append(await solve(*args, **options))
+        return solved[-1]
+
+    monkeypatch.setattr(library, "solve", counting)
+    request = wanted(tmp_path, channel)
+    part = CondaPlan((channel,), request.specs, (GPU,), "linux-64", "12.8")
+    made = replace(
+        plan(), manager="rattler", conda=part, requirements=(), pins=(), steps=rattler.steps(request)
+    )
+    environment = EnvironmentPaths(EnvironmentStore(tmp_path / "data"), "paper", tmp_path / "env")
+    environ = {**calling.environ, "GPUENV_CACHE_DIR": str(calling.cache)}
+    steps = StepEnvironment(environ=environ, log=tmp_path / "log", executables={})
+    make_conda_environment(made, part, environment, CondaCreation(steps, lambda _, __: None, lambda: None))
+    (records,) = solved
+    names = {f"{record.name.normalized}-{record.version}-{record.build}.json" for record in records}
+    assert {file.name for file in (tmp_path / "env" / "conda-meta").glob("*.json")} == names
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -68,6 +69,7 @@ def check_free(environment: EnvironmentPaths, *, force: bool, foreign: bool = Fa
                 Fix(tr("or choose another name")),
             ),
         )
+    _check_not_own(environment)
     check_alone(environment)
     if is_foreign(environment.path) and not foreign:
         raise UsageError(
@@ -79,6 +81,23 @@ def check_free(environment: EnvironmentPaths, *, force: bool, foreign: bool = Fa
                 Fix(tr("or replace it with --force --replace-foreign (an export of it is kept)")),
             ),
         )
+
+
+def _check_not_own(environment: EnvironmentPaths) -> None:
+    """Raise UsageError for the environment of the running gpuenv, or that of its base Python."""
+    path = environment.path.resolve()
+    for prefix in (sys.prefix, sys.base_prefix):
+        own = Path(prefix).resolve()
+        if own == path or path in own.parents:
+            raise UsageError(
+                tr("gpuenv itself runs in `{path}`: it is left unchanged", path=environment.path),
+                code="own-environment",
+                because=(Because(tr("its Python belongs to `{path}`", path=prefix), sys.executable),),
+                fixes=(
+                    Fix(tr("choose another name")),
+                    Fix(tr("or install gpuenv elsewhere"), "uv tool install gpuenv"),
+                ),
+            )
 
 
 def check_alone(environment: EnvironmentPaths) -> None:

@@ -81,7 +81,7 @@ async def _solve(
 
     solved = await rattler.solve(
         _channels(wanted.channels),
-        [rattler.MatchSpec(spec, strict=False) for spec in specs(wanted)],
+        [rattler.MatchSpec(_located(spec, wanted.channels), strict=False) for spec in specs(wanted)],
         gateway=gateway(wanted, session),
         platforms=_platforms(wanted),
         virtual_packages=_virtual_packages(wanted),
@@ -131,6 +131,24 @@ def _channels(channels: tuple[CondaChannel, ...]) -> list[Channel]:
     import rattler  # noqa: PLC0415
 
     return [rattler.Channel(channel.urls[0] if channel.urls else channel.name) for channel in channels]
+
+
+def _located(spec: str, channels: tuple[CondaChannel, ...]) -> str:
+    """Put the URL in place of a spec's channel: py-rattler takes a name for conda.anaconda.org's.
+
+    conda-forge::numpy
+    conda-forge/linux-64::numpy >=2
+    """
+    before, mark, package = spec.partition("::")
+    if not mark or " " in before:
+        return spec
+    name, _, subdir = before.partition("/")
+    for channel in channels:
+        if channel.urls and before == channel.name:
+            return f"{channel.urls[0].rstrip('/')}::{package}"
+        if channel.urls and name == channel.name:
+            return f"{channel.urls[0].rstrip('/')}/{subdir}::{package}"
+    return spec
 
 
 def _platforms(wanted: CondaWanted) -> list[Any]:
