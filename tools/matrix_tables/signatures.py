@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
@@ -51,7 +51,9 @@ def build_signatures(facts: Facts) -> list[Row]:
         for name, entry in known.items()
     ]
     refuse_slow(rows)
-    return sorted(rows, key=lambda row: (-row["priority"], row["id"]))
+    rows.sort(key=lambda row: (-row["priority"], row["id"]))
+    refuse_twins(rows, extra["second_causes"])
+    return rows
 
 
 def _cases(cases: list[Row]) -> Row:
@@ -70,6 +72,22 @@ def refuse_slow(rows: list[Row]) -> None:
     ]
     if slow:
         raise UnusableFacts("expressions that can run long: " + "; ".join(slow))
+
+
+def refuse_twins(rows: list[Row], second_causes: Container[str]) -> None:
+    """Refuse an expression of two rows, sorted by what they tell: the second would only repeat the first.
+
+    It may where the first stands back for some texts (`unless`), or the second is named as another cause.
+    """
+    first: dict[str, Row] = {}
+    twins = []
+    for row in rows:
+        for regex in (item["regex"] for item in row["patterns"]):
+            better = first.setdefault(regex, row)
+            if better is not row and not better["unless"] and row["id"] not in second_causes:
+                twins.append(f"{better['id']} and {row['id']}: {regex}")
+    if twins:
+        raise UnusableFacts("expressions in two signatures: " + "; ".join(twins))
 
 
 def _once(entries: list[Row]) -> dict[str, Row]:
