@@ -263,3 +263,11 @@ def test_no_release_between_that_of_the_text_and_the_planned_one_runs_there(
     machine = command[command.index("--python") :]
     done = [program.run("plan", f"torch=={item}", *machine, "--offline") for item in sorted(between)]
     assert [item.status for item in done] == [3] * len(done)
+
+
+@pytest.mark.slow
+def test_of_the_nearest_release_the_variant_of_the_text_is_kept(program: Program) -> None:
+    """Torch 2.4.0 of Windows lacks a library, as a row of known-bad says: 2.4.1 has it."""
+    text = 'File "C:\\\\ml\\\\run.py"\n' + INSTALLED.format(torch="2.4.0+cu121") + CPU_ONLY
+    command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]), posix=False)
+    assert "torch==2.4.1+cu121" in command

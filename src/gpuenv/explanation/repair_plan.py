@@ -189,10 +189,10 @@ def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
         own = Version(_reported_text(reported))
     except InvalidVersion:
         return releases[0] if releases and _newer_than_built(basis, reported) else None
-    if own.local and any(_built(choice) == own for choice in choices):
-        return own  # this very build runs there
     later = (release for release in releases if release >= release_of(own))
-    return next(later, releases[-1] if releases else None)
+    nearest = next(later, releases[-1] if releases else None)
+    same_variant = Version(f"{nearest}+{own.local}") if nearest and own.local else None
+    return same_variant if same_variant in map(_built, choices) else nearest
 
 
 def _built(choice: Solution) -> Version | None:
