@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from adapted_papers import bare_environ, save_machine
 from conda_channel import ChannelServer
-from conda_packages import CondaPackage
+from conda_packages import CondaPackage, abi_of
 from conda_world import make_world
 from fake_conda import Transcript, fake_conda
 from index_server import serve_indexes
@@ -36,7 +36,7 @@ Answer = Callable[..., Adaptation]
 
 def python_needs(minor: str) -> tuple[str, ...]:
     major, _, rest = minor.partition(".")
-    return (f"python >={minor},<{major}.{int(rest) + 1}.0a0", f"python_abi {minor}.* *_cp{major}{rest}")
+    return (f"python >={minor},<{major}.{int(rest) + 1}.0a0", f"python_abi {minor}.* *_{abi_of(minor)}")
 
 
 def built(name: str, version: str, *minors: str, needs: tuple[str, ...] = ()) -> Iterator[CondaPackage]:

@@ -113,7 +113,8 @@ def test_it_does_not_apply_where_what_mends_it_is_asked_for(name: str) -> None:
 # no file of theirs is left, or another rule rejects them first: the plan is kept out of them all the same
 OUT_OF_REACH = {
     "distutils-python312", "torchaudio-unpinned", "tv-yanked-local-pin", "ta-yanked-200", "torchtext-end",
-    "py36-torch14", "py314.1-torchvision", "torch211-setuptools-cap",
+    "py36-torch14", "py314.1-torchvision", "torch211-setuptools-cap", "two-nvidia-majors",
+    "nccl-shared-cu13",
 }  # fmt: skip
 
 

@@ -59,3 +59,11 @@ def test_no_text_tells_people_to_install_gpuenv_by_name() -> None:
     texts = (*_ROOT.glob("*.md"), *(_ROOT / "docs").rglob("*.md"), *sources)
     by_name = re.compile(r"pip install [\"']?gpuenv\b(?![-/])|gpuenv\[[a-z]")
     assert [str(path) for path in texts if by_name.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_guides_name_what_the_extra_for_conda_packages_names() -> None:
+    wanted = " ".join(
+        f'"{text}"' if "<" in text else text for text in PROJECT["optional-dependencies"]["rattler"]
+    )
+    guides = [_ROOT / "docs" / language / "adapt.md" for language in ("en", "zh")]
+    assert [path for path in guides if f"pip install {wanted}`" not in path.read_text(encoding="utf-8")] == []
