@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpuenv import matrices
-from gpuenv.explanation.explain import load_reports, load_signatures
+from gpuenv.explanation.explain import facts_of, load_reports, load_signatures
 from gpuenv.explanation.judge_reported import judge
 from gpuenv.explanation.reported_machine import machine_of
 from gpuenv.planning.load_knowledge import load_knowledge
@@ -145,10 +145,10 @@ CASES = [(row["id"], case) for row in matrices.load("signatures") for case in ro
 )
 def test_each_case_is_told_of_its_sample(identifier: str, case: dict[str, Any], language: Language) -> None:
     signatures = load_signatures(language)
-    reported = read(case["sample"])
+    reported = facts_of(read(case["sample"]))
     matches = examine(case["sample"], signatures, lambda: 0.0).matches
     found = next(settled(match, reported) for match in matches if match.id == identifier)
-    facts = {**reported.values, **dict(found.facts)}
+    facts = {**reported, **dict(found.facts)}
     assert found.fix == case[f"fix_{language}"].format_map(facts)
 
 
@@ -164,3 +164,14 @@ def test_what_the_text_says_that_the_build_has_code_for_outweighs_what_is_known_
     assert (
         judged(f"{text}The current PyTorch install supports CUDA capabilities sm_37 sm_70.\n")[0][0] == "D16"
     )
+
+
+def test_what_belongs_to_a_torch_follows_from_its_version() -> None:
+    facts = facts_of(read("Python 3.10.12\nPyTorch version: 2.6.0+cu124\n"))
+    assert (facts["torch_release"], facts["torch_minor"], facts["torch_build"]) == ("2.6.0", "2.6", "cu124")
+    assert (facts["python_minor"], facts["python_tag"]) == ("3.10", "cp310")
+    assert (facts["torchvision_of_torch"], facts["triton_below"]) == ("0.21.0", "3.3")
+
+
+def test_nothing_follows_from_what_is_not_reported() -> None:
+    assert facts_of(read("nothing")) == {}

@@ -14,12 +14,14 @@ from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
+from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
+_NPU = "ascend"  # the fact of a machine with Huawei's NPU
 _JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
@@ -44,7 +46,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     examined = _examine(text)
     reported = read_reported(text, load_reports())
     judged = _judged(examined.matches, reported, text, environ)
-    matches = _each_once(settled(match, reported) for match in judged)
+    matches = _each_once(_settled(judged, reported))
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -62,8 +64,20 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
 
 def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     """Return what the errors in a text mean, the root first; raise UsageError as `explain_text` does."""
-    reported = read_reported(text, load_reports())
-    return tuple(settled(match, reported) for match in _examine(text).matches)
+    return _settled(_examine(text).matches, read_reported(text, load_reports()))
+
+
+def facts_of(reported: Reported) -> dict[str, str]:
+    """Return what a text reports, and what follows from it."""
+    values = reported.values
+    return values | derived_facts(values, matrices.load("companions"))
+
+
+def _settled(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
+    if not any(match.cases for match in matches):
+        return matches
+    facts = facts_of(reported)
+    return tuple(settled(match, facts) for match in matches)
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
@@ -117,6 +131,8 @@ def _judged(
     matches: tuple[SignatureMatch, ...], reported: Reported, text: str, environ: Mapping[str, str]
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches as far as doctor's checks can judge what the text reports."""
+    if reported.value(_NPU):  # the checks know GPUs of CUDA
+        return matches
     has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
     if not (is_without_gpu(reported) or (has_torch and any(match.checks for match in matches))):
         return matches

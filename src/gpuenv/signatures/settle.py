@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from gpuenv.signatures.cases import first_case
 from gpuenv.signatures.match import SignatureMatch
-from gpuenv.signatures.reported import Reported
 
 
-def settled(match: SignatureMatch, reported: Reported) -> SignatureMatch:
-    """Return a match with the texts of the case that holds; its own facts count before reported ones."""
+def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
+    """Return a match with the texts of the case that holds; its own facts count before those of the text."""
     if not match.cases:
         return match
-    case = first_case(match.cases, {**reported.values, **dict(match.facts)})
+    case = first_case(match.cases, {**facts, **dict(match.facts)})
     if case is None:
         return match
     wants = match.wants if case.replans else ()
