@@ -174,7 +174,8 @@ RTX_3090 = "NVIDIA GeForce RTX 3090"
     ("torch", "driver", "gpu", "wanted"),
     [
         ("2.3.0+cpu", "535.129.03", RTX_3090, "2.3.0+cu121"),
-        pytest.param("2.10.0+cu130", "535.129.03", RTX_3090, "2.10.0+cu126", marks=pytest.mark.slow),
+        pytest.param("2.5.1", "570.133.07", "GeForce RTX 5090", "2.7.0+cu128", marks=pytest.mark.slow),
+        pytest.param("2.10.0+cu130", "535.129.03", RTX_3090, "2.10.0+cu129", marks=pytest.mark.slow),
         pytest.param("2.5.1+cu124", "470.182.03", "Tesla V100", "2.5.1+cu118", marks=pytest.mark.slow),
         pytest.param("2.5.1+cpu", "570.133.07", "GeForce RTX 5090", "2.7.0+cu128", marks=pytest.mark.slow),
     ],
@@ -268,6 +269,6 @@ def test_no_release_between_that_of_the_text_and_the_planned_one_runs_there(
 @pytest.mark.slow
 def test_of_the_nearest_release_the_variant_of_the_text_is_kept(program: Program) -> None:
     """Torch 2.4.0 of Windows lacks a library, as a row of known-bad says: 2.4.1 has it."""
-    text = 'File "C:\\\\ml\\\\run.py"\n' + INSTALLED.format(torch="2.4.0+cu121") + CPU_ONLY
+    text = 'File "C:\\ml\\run.py"\n' + INSTALLED.format(torch="2.4.0+cu121") + CPU_ONLY
     command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]), posix=False)
     assert "torch==2.4.1+cu121" in command

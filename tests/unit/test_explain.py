@@ -135,7 +135,8 @@ TRIED = (900, pytest.param(20, marks=pytest.mark.slow), pytest.param(6, marks=py
 # one of so many messages in a dress
 # how the same message reaches a file
 DRESSES = {
-    "wrapped": lambda text: text.replace(" ", "\n      "),
+    # a number and a colon at the beginning of a line are the label of a task
+    "wrapped": lambda text: re.sub(r" (?!\d{1,4}[:：])", "\n      ", text),
     "windows": lambda text: f"first\r\n{text}\r\nlast\r\n",
     "in a box": lambda text: f"╭─ Traceback ─╮\n│ {text} │\n╰─────────────╯",
     "after a progress bar": lambda text: f"\r 50%|█████     | 5/10\r100%|██████████| 10/10\r{text}",

@@ -191,7 +191,9 @@ def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
         return releases[0] if releases and _newer_than_built(basis, reported) else None
     later = (release for release in releases if release >= release_of(own))
     nearest = next(later, releases[-1] if releases else None)
-    same_variant = Version(f"{nearest}+{own.local}") if nearest and own.local else None
+    if nearest is None or not own.local:
+        return nearest
+    same_variant = Version(f"{nearest}+{own.local}")
     return same_variant if same_variant in map(_built, choices) else nearest
 
 
