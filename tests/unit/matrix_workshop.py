@@ -262,13 +262,23 @@ def _signatures() -> str:
     added = {item["id"] for text in files for item in text.get("signature", ())}
     texts = dict.fromkeys(("cause_en", "cause_zh", "fix_en", "fix_zh"), "told")
     entry = {"class": "code", "priority": 90, "reresolve": "no", "reresolve_how": "", "doctor_checks": []}
-    entry |= {"samples": ["bad luck"], "source": ["https://example.com"], "evidence": "thread", **texts}
+    entry |= {
+        "samples": ["bad luck"],
+        "not_regex": ["good luck"],
+        "source": ["https://example.com"],
+        "evidence": "thread",
+        **texts,
+    }
     regexes = {name: change.get("without", ()) for name, change in extra["change"].items()}
     named = [name for part in ("change", "read", "wants") for name in extra[part]]
     named += [name for text in files for name in text.get("more", {})]
+    named += extra["wrappers"]
+    named += [case["of"] for text in files for case in text.get("case", ())]
     named += [item["case_of"] for text in files for item in text.get("signature", ()) if "case_of" in item]
     ids = dict.fromkeys(name for name in named if name != "usual" and name not in added)
-    signatures = [{"id": name, "regex": ["bad luck", *regexes.get(name, ())], **entry} for name in ids]
+    signatures = [
+        {"id": name, "regex": [f"bad luck of {name}", *regexes.get(name, ())], **entry} for name in ids
+    ]
     return json.dumps({"signatures": signatures})
 
 
