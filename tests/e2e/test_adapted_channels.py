@@ -49,7 +49,7 @@ REPOSITORIES = [
 PAPERS = [(name, key) for name in adapted_papers.NAMES if _asks_conda(adapted_papers.FOLDER / name)
           for key in ("V100", "RTX 5090")]  # fmt: skip
 CASES = [
-    pytest.param(*case, marks=pytest.mark.campaign if at % 9 else pytest.mark.slow)
+    pytest.param(*case, marks=pytest.mark.campaign if at % 30 else pytest.mark.slow)
     for at, case in enumerate((*REPOSITORIES, *PAPERS))
 ]
 

@@ -65,7 +65,7 @@ def planned(program: Program, name: str, saved: Path, above: Path, *more: str) -
     return program.run(*words, cwd=above)
 
 
-@pytest.mark.parametrize(("name", "key"), marked(SETS, 15))
+@pytest.mark.parametrize(("name", "key"), marked(SETS, 60))
 def test_the_patch_applies_and_uv_and_pip_resolve_the_adapted_set(
     name: str, key: str, program: Program, index: IndexServer
 ) -> None:
