@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from gpuenv import matrices
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.model.errors import UsageError
-from gpuenv.model.plan import PlanWarning
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
 from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
+
+if TYPE_CHECKING:
+    from gpuenv.model.plan import PlanWarning
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
@@ -53,13 +55,19 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
         message = tr(
             "some lines were skipped because the search took too long: give only the lines around the error"
         )
-        warnings[PlanWarning("not-all-examined", message)] = None
+        warnings[_warning("not-all-examined", message)] = None
     for match, made in _repairs(matches[:_REPAIRED], reported, environ):
         if isinstance(made, str):
             commands[match.id] = made
         else:
             warnings[made] = None
     return Explained(matches, commands, tuple(warnings), () if matches else examined.no_errors)
+
+
+def _warning(code: str, message: str) -> PlanWarning:
+    from gpuenv.model.plan import PlanWarning  # noqa: PLC0415 - plans take long to load
+
+    return PlanWarning(code, message)
 
 
 def find_matches(text: str) -> tuple[SignatureMatch, ...]:

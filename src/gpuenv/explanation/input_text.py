@@ -7,7 +7,7 @@ import os
 import stat
 from collections import deque
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -15,7 +15,9 @@ from gpuenv.files.read_limited import read_start
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
-from gpuenv.model.plan import PlanWarning
+
+if TYPE_CHECKING:
+    from gpuenv.model.plan import PlanWarning
 
 TAIL = 16 << 20  # bytes that are read: the end, where the error is
 _BLOCK = 1 << 20
@@ -94,6 +96,8 @@ def _decoded(content: bytes, start: bytes, *, skipped: bool) -> InputText:
     text = content.decode(encoding, errors="replace") if encoding else _decode(content)
     if not skipped:
         return InputText(text)
+    from gpuenv.model.plan import PlanWarning  # noqa: PLC0415 - plans take long to load
+
     message = tr("only the last {size} MB were read; lines are counted from there", size=len(content) >> 20)
     return InputText(text, (PlanWarning("only-the-end", message),))
 

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from string import Formatter
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
 
 _THERE, _MISSING = "*", "-"
 _COMPARES = re.compile(r"[<>=!~]=?")
@@ -47,6 +49,9 @@ def holds(name: str, wanted: str, facts: Mapping[str, str]) -> bool:
         return False
     if not _COMPARES.match(wanted):
         return re.search(wanted, value, re.IGNORECASE) is not None
+    from packaging.specifiers import InvalidSpecifier  # noqa: PLC0415 - takes long to load; few texts need it
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415
+
     try:
         version = Version(_decimal(value))
         return _specifier(wanted.format_map(facts)).contains(version.public, prereleases=True)
@@ -56,6 +61,8 @@ def holds(name: str, wanted: str, facts: Mapping[str, str]) -> bool:
 
 @cache
 def _specifier(text: str) -> SpecifierSet:
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 - see `holds`
+
     operator = _COMPARES.match(text)
     end = operator.end() if operator else 0
     return SpecifierSet(text[:end] + _decimal(text[end:].strip()) if "," not in text else text)

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from packaging.version import InvalidVersion, Version
-
 _PYTHON = re.compile(r"(3)\.?(\d{1,2})")
 _SUFFIX = "_of_torch"
 
@@ -20,6 +18,8 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     matrices/companions.json: the version of torchvision that belongs to the torch is torchvision_of_torch;
     triton_below is the first minor of Triton that is too new for it.
     """
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - takes long to load
+
     facts = _of_python(values.get("python", ""))
     text = values.get("torch") or values.get("torch_named", "")
     try:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec import Struct
 
 from gpuenv.signatures.catalogue import Signature, Signatures
 from gpuenv.signatures.extract import Facts
+from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.log_shape import LinePlace, LogShape
 
 SURE, LIKELY, SAID = 90, 60, 24  # priorities: the text settles the cause; one of several; only its kind
 _ROOTS = 2  # that come before the error that the text ends with
-_RAISED = re.compile(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
+_RAISED = LazyRegex(r"\w(?:error|exception)\b|\bremoved\b|no longer|\bwas a deprecated\b")
 
 
 class Line(Struct, frozen=True):
@@ -146,5 +145,5 @@ def _by_weight(hits: list[SignatureFinding]) -> list[SignatureFinding]:
 
 def _only_warns(finding: SignatureFinding) -> bool:
     said = " ".join(line.text for hit in finding.hits for line in hit.lines).lower()
-    warns = "warning" in said or ("deprecated" in said and not _RAISED.search(said))
+    warns = "warning" in said or ("deprecated" in said and not _RAISED.pattern.search(said))
     return finding.signature.kind == "deprecation" and warns

@@ -6,7 +6,6 @@ process before each line, and write progress over it; the words stay the same.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,12 +14,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from gpuenv.signatures.lazy_regex import LazyRegex
+
 Word = TypeVar("Word", str, bytes)
 
 PAGE = 256 << 10  # letters
 OVERLAP = 4 << 10  # letters of a page that the next one has too, as a message may lie across
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_BOX = re.compile("[\u2500-\u25ff]+")
+_ESCAPES = LazyRegex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_BOX = LazyRegex("[\u2500-\u25ff]+")
 _LONGEST = 400  # letters of a word
 _LEVEL = "(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)"
 _LOGGER = r"(?: ?[-|]? ?[\w.\[\]]{1,40}){0,2}? ?[-|]? ?"
@@ -47,25 +48,25 @@ def _prefix(*kinds: str) -> str:
     return rf"\s*(?:{'|'.join(kinds)})"
 
 
-def _of_lines(prefix: str) -> re.Pattern[str]:
+def _of_lines(prefix: str) -> LazyRegex:
     """Return the expression that finds a prefix of each line of a text: no blank is the end of a line."""
-    return re.compile("(?m)^" + prefix.replace(r"\s", r"[^\S\n]"))
+    return LazyRegex("(?m)^" + prefix.replace(r"\s", r"[^\S\n]"))
 
 
-_PREFIX = re.compile(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
+_PREFIX = LazyRegex(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
 _PREFIXES = _of_lines(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
 _PREFIXES_WITHOUT_LEVEL = _of_lines(_prefix(*_NAMED, _SYSTEMS))
 
 
 def without_prefix(line: str) -> str:
     """Return a line without what its process, service or logger put before it."""
-    prefix = _PREFIX.match(line)
+    prefix = _PREFIX.pattern.match(line)
     return line[prefix.end() :] if prefix else line
 
 
 def without_colours(text: str) -> str:
     """Return a text without what a terminal does not show: colours, movements of the cursor, titles."""
-    return _ESCAPES.sub("", text)
+    return _ESCAPES.pattern.sub("", text)
 
 
 def readable_lines(text: str) -> list[str]:
@@ -73,7 +74,7 @@ def readable_lines(text: str) -> list[str]:
 
     `\x1b[2mPreparing...\x1b[0m`, `50%\r100%`
     """
-    plain = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    plain = _ESCAPES.pattern.sub("", text.replace("\r\n", "\n"))
     return [line.rstrip("\r").rpartition("\r")[2] for line in plain.split("\n")]
 
 
@@ -127,7 +128,7 @@ def pages(text: str) -> Iterator[LogPage]:
     while start < len(text):
         end = _end_of_line(text, start, start + PAGE)
         part = text[start:end]
-        yield LogPage(line, _ESCAPES.sub("", part) if "\x1b" in part else part)
+        yield LogPage(line, _ESCAPES.pattern.sub("", part) if "\x1b" in part else part)
         if end == len(text):
             return
         again = _end_of_line(text, start + 1, end - OVERLAP)
@@ -155,9 +156,9 @@ def _joined(text: str) -> str | None:
     """Return the words of a page at once, None where lines are so long that parts of them do not count."""
     text = text.replace("\r", "\n")
     prefixes = _PREFIXES if any(level in text for level in _LEVELS) else _PREFIXES_WITHOUT_LEVEL
-    text = prefixes.sub("", text)
+    text = prefixes.pattern.sub("", text)
     if not text.isascii():
-        text = _BOX.sub(" ", text)
+        text = _BOX.pattern.sub(" ", text)
     if len(max(text.split("\n"), key=len)) > _LONGEST:
         return None
     return " ".join(text.replace('\\"', '"').split())
@@ -174,7 +175,7 @@ def _numbered(page: LogPage) -> Iterator[tuple[int, str]]:
 def _words(line: str) -> str:
     line = without_prefix(line)
     if not line.isascii():
-        line = _BOX.sub(" ", line)
+        line = _BOX.pattern.sub(" ", line)
     words = line.replace('\\"', '"').split()
     return " ".join(words if len(line) <= _LONGEST else [shortened(word) for word in words])
 

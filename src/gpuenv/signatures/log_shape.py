@@ -6,31 +6,31 @@ within the message of what its parent raises. Processes are told apart by what s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.log_pages import without_prefix
 
 _BEFORE, _AFTER = 300, 60  # lines around a place that are read to know where it stands
 _HEADER = "Traceback (most recent call last)"
 _CAUSE = "The above exception was the direct cause of the following exception"
 _CONTEXT = "During handling of the above exception, another exception occurred"
-_SPEAKER = re.compile(
-    r"\s*(?:\[*(?:rank|default)\d+|\([\w -]{1,40}\bpid=\d+|[\w.-]{1,40} +\||\d{1,4}:|#\d+ )", re.IGNORECASE
+_SPEAKER = LazyRegex(
+    r"(?i)\s*(?:\[*(?:rank|default)\d+|\([\w -]{1,40}\bpid=\d+|[\w.-]{1,40} +\||\d{1,4}:|#\d+ )"
 )
-_PROMPT = re.compile(
+_PROMPT = LazyRegex(
     r"(?:\([\w./-]{1,40}\) ?)*(?:"
     r"\[?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#%]{0,80}[$#%] ?\S"  # user@host:~/x$ python train.py
     r"|\$ \S|PS [A-Z]:\\[^>]{0,120}> ?\S|[A-Z]:\\[^>]{0,120}> ?\S|[❯➜] \S|In \[\d+\]: |>>> \S"
     r"|Step \d+/\d+ : |#\d+ \[)"
 )
-_RANK = re.compile(r"\[*(?:rank|default)\d", re.IGNORECASE)
-_IPYTHON = re.compile(r"(?P<name>[\w.]+)\s{2,}Traceback \(most recent")
+_RANK = LazyRegex(r"(?i)\[*(?:rank|default)\d")
+_IPYTHON = LazyRegex(r"(?P<name>[\w.]+)\s{2,}Traceback \(most recent")
 _BOX = ("│", "┃", "|", "╰", "└", "╭", "┌")
 _NESTED = "Original Traceback"
-_RAISED = re.compile(r"(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failed|Unsatisfiable): \S")
+_RAISED = LazyRegex(r"(?:[a-zA-Z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Failed|Unsatisfiable): \S")
 
 
 class LinePlace(Struct, frozen=True):
@@ -94,11 +94,11 @@ def _read(lines: Sequence[str], first: int, last: int) -> tuple[dict[int, LinePl
     for number in range(first, last + 1):
         line = lines[number - 1]
         said = without_prefix(line)
-        spoken = _SPEAKER.match(line) if said is not line else None
+        spoken = _SPEAKER.pattern.match(line) if said is not line else None
         speaker = spoken[0].strip(" [|") if spoken else ""
         program = programs.get(speaker)
         if program is None:
-            rank = speaker if _RANK.match(speaker) else ""
+            rank = speaker if _RANK.pattern.match(speaker) else ""
             program = programs[speaker] = _Program(start=number if spoken else 0, rank=rank)
         places[number] = program.read(number, said)
         if program.raised == number:
@@ -129,9 +129,9 @@ class _Program(Struct):
         elif self.part == "frames":
             if words and not self._is_frame(line, words):
                 self.part, self.raised = "message", number
-        elif _PROMPT.match(words):
+        elif _PROMPT.pattern.match(words):
             self.start, self.part, self.failure, self.link = number, "", None, ""
-        elif _RAISED.match(words) and (self.part != "message" or self.bare):
+        elif _RAISED.pattern.match(words) and (self.part != "message" or self.bare):
             self._raise(number)
         elif self.part:
             self._after_exception(words)
@@ -147,7 +147,7 @@ class _Program(Struct):
             self.branch += 1
         else:
             self.failure, self.branch, self.depth = number, 0, 0
-        ipython = _IPYTHON.search(line)
+        ipython = _IPYTHON.pattern.search(line)
         self.named = ipython["name"] if ipython else ""
         self.boxed = line.lstrip()[:1] in _BOX
         self.indent = len(line) - len(line.lstrip())

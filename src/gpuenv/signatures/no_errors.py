@@ -5,36 +5,36 @@ They are left out before a text is searched; the lines that stay keep their numb
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from gpuenv.i18n.messages import N_
 from gpuenv.signatures.findings import Line
+from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.quote import cut_off
 
 LeftOut = tuple[int, str]  # a line's number, and why it tells of no error
 _Span = tuple[int, int]
 
-_TEST = re.compile(
+_TEST = LazyRegex(
     r"\S+::\S.* (?:PASSED|SKIPPED|XFAIL|XPASS)\b"  # tests/test_a.py::test_b[no kernel image] PASSED [ 12%]
     r"|(?:\[gw\d+\] )?(?:\[ *\d+%\] )?(?:PASSED|SKIPPED|XFAIL|XPASS) .*(?:::|\.py)"
     r"|test\w* \([\w.]+\).* \.\.\. (?:ok|skipped|expected failure)\b"
     r"|\[ +(?:OK|SKIPPED) +\] "
     r"| *\d+/\d+ +Test +#\d+: .* Passed +\d"
 )
-_NONE_FAILED = re.compile(
+_NONE_FAILED = LazyRegex(
     r".*\b0 (?:errors?|failed|failures)\b(?!.*\b[1-9]\d* (?:errors?|failed|failures?)\b)"
 )
-_FAILED_BEFORE = re.compile(r".*\b[1-9]\d* (?:errors?|failed|failures?)\b")
-_HARMLESS = re.compile(
+_FAILED_BEFORE = LazyRegex(r".*\b[1-9]\d* (?:errors?|failed|failures?)\b")
+_HARMLESS = LazyRegex(
     r".*(?:\bsafely (?:be )?ignored?\b|\bsafe to ignore\b|\bnot a failure\b|\b(?:is|are) not an error\b"
     r"|\bis harmless\b)"
 )
-_STEP = re.compile(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
+_STEP = LazyRegex(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
 _DONE = ": finished with status 'done'"
-_GOES_ON = re.compile(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")
+_GOES_ON = LazyRegex(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")
 _ENDS = ("end of output", "error: ")
 _HEADER = "Traceback (most recent call last)"
 _MOST = 200  # tracebacks that are looked at
@@ -102,15 +102,15 @@ def _lines_with(text: str, word: str) -> Iterator[_Span]:
 
 
 def _tests(line: str) -> bool:
-    return _TEST.match(line) is not None
+    return _TEST.pattern.match(line) is not None
 
 
 def _counts(line: str) -> bool:
-    return _NONE_FAILED.match(line) is not None and not _FAILED_BEFORE.match(line)
+    return _NONE_FAILED.pattern.match(line) is not None and not _FAILED_BEFORE.pattern.match(line)
 
 
 def _is_harmless(line: str) -> bool:
-    return _HARMLESS.match(line) is not None
+    return _HARMLESS.pattern.match(line) is not None
 
 
 _SAYING: tuple[tuple[tuple[str, ...], Callable[[str], bool], str], ...] = (
@@ -125,7 +125,7 @@ def _built(text: str) -> Iterator[_Span]:
     """Yield what stands between the beginning of a step of pip's and the line that says that it is done."""
     if _DONE not in text:
         return
-    for match in _STEP.finditer(text):
+    for match in _STEP.pattern.finditer(text):
         end = text.find(f"\n{match['step']}: finished with status '", match.end())
         if end >= 0 and text.startswith(_DONE, end + 1 + len(match["step"])):
             yield match.end(), end
@@ -139,7 +139,7 @@ def _caught(text: str) -> Iterator[_Span]:
             return
         start, end = text.rfind("\n", 0, at) + 1, text.find(_HEADER, at + 1)
         after = text[at : min(end if end >= 0 else len(text), at + _OUTPUT)]
-        on = _GOES_ON.search(after)
+        on = _GOES_ON.pattern.search(after)
         if on and not any(mark in after[: on.start()] for mark in _ENDS):
             yield start, at + after.rfind("\n", 0, on.start())
         at = end

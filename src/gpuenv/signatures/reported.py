@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from packaging.utils import canonicalize_name
 
 from gpuenv.i18n.messages import tr
 
@@ -137,6 +136,10 @@ def _keep_packages(found: dict[str, str], at: int, packages: dict[str, tuple[int
     for item in found.pop(_INSTALLED, "").split():
         name, _, version = item.rpartition("-")
         pairs.append((name, version))
+    if not pairs:
+        return
+    from packaging.utils import canonicalize_name  # noqa: PLC0415 - takes long to load; few texts need it
+
     for name, version in pairs:
         canonical = canonicalize_name(name)
         if name and version and (canonical not in packages or packages[canonical][0] <= at):

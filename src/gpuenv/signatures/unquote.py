@@ -5,8 +5,9 @@ Where such places changed letters, the messages in it would not be known again. 
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
+
+from gpuenv.signatures.lazy_regex import LazyRegex
 
 PLAIN_QUOTES = str.maketrans(dict.fromkeys("‘’‚′", "'") | dict.fromkeys("“”„″", '"'))
 WIDE_MARKS = dict(zip("：，；（）！？", ":,;()!?", strict=True))
@@ -26,7 +27,7 @@ _ENTITIES = {
     "&amp;": "&",
 }
 # Colours whose escape character was lost or spelt out on the way: `[31mRuntimeError[0m`
-_COLOURS = re.compile(
+_COLOURS = LazyRegex(
     r"(?:\\u001b|\\x1b|\\033|\^\[)?(?<!\x1b)\[(?:(?:0|1|2|3|4|7|22|39|49|[349][0-7]|38;5;\d{1,3});?){0,4}m"
 )
 _END_OF_COLOUR = ("[0m", "[39m", "[m")
@@ -45,7 +46,7 @@ def as_written(text: str) -> str:
         for entity, plain in _ENTITIES.items():
             text = text.replace(entity, plain)
     if any(code in text for code in _END_OF_COLOUR):
-        text = _COLOURS.sub("", text)
+        text = _COLOURS.pattern.sub("", text)
     return _joined(text) if len(text) <= _LARGEST else text
 
 
