@@ -102,6 +102,19 @@ def test_it_is_one_plan_and_one_create_of_names_that_a_condarc_leads_to_the_mirr
     assert "repodata_use_shards: false" in tool.condarc  # the mirror does not say that it has any
 
 
+def test_it_is_solved_once_and_the_history_has_what_was_asked_for(user: Program, tool: Micromamba) -> None:
+    path = made(user, *GPU)
+    _, plan, make = tool.calls
+    assert "--file" in make
+    assert not any(spec in make for spec in plan.split() if "pytorch" in spec)
+    (specs,) = [
+        line for line in (path / "conda-meta" / "history").read_text().splitlines() if "specs" in line
+    ]
+    assert specs.startswith('# update specs: ["python 3.11.*", ')
+    assert '"pytorch 2.8.0 cuda' in specs
+    assert "numpy" not in specs  # nobody asked for it
+
+
 def test_an_existing_one_is_kept_without_force(user: Program, tool: Micromamba) -> None:
     mine = made(user, *CPU) / "mine"
     mine.write_text("kept")

@@ -18,9 +18,10 @@ d=$0.d
 echo "$*" >> "$d/calls"
 offline="$CONDA_OFFLINE|$MAMBA_OFFLINE"
 echo "$CONDARC|$CONDA_OVERRIDE_CUDA|$CONDA_SUBDIR|$CONDA_CHANNELS|$PYTHONPATH|$offline" >> "$d/variables"
-prefix= json= dry= before=
+prefix= json= dry= before= list=
 for word in "$@"; do
     if [ "$before" = -p ]; then prefix=$word; fi
+    if [ "$before" = --file ]; then list=$word; fi
     case $word in --json) json=json ;; --dry-run) dry=dry ;; esac
     before=$word
 done
@@ -34,6 +35,11 @@ case $1-$dry-$json in
 esac
 if [ $part = plan ] && [ -f "$d/dead" ] && /bin/grep -q -F -f "$d/dead" "$CONDARC"; then part=dead; fi
 if [ $part = make ] && [ -f "$d/rotten" ] && /bin/grep -q -F -f "$d/rotten" "$CONDARC"; then part=rotten; fi
+if [ -n "$list" ]; then
+    /bin/cp "$list" "$d/list"
+    /usr/bin/stat -c %a "${list%/*}" > "$d/list.mode"
+    if [ -e "$d/refuses-lists" ]; then echo "error    libmamba unknown" >&2; exit 1; fi
+fi
 if [ $part = make ] && [ -e "$prefix" ]; then
     echo "critical libmamba Non-conda folder exists at prefix - aborting." >&2
     exit 1
@@ -41,6 +47,7 @@ fi
 if [ -e "$d/$part.makes" ]; then
     /bin/mkdir -p "$prefix/conda-meta" "$prefix/bin"
     : > "$prefix/conda-meta/history"
+    if [ -n "$list" ]; then /bin/cat "$d/history" > "$prefix/conda-meta/history"; fi
     /bin/cp "$d/$part.makes/." "$prefix/conda-meta/" -R
     : > "$prefix/bin/python"
 fi
@@ -95,6 +102,22 @@ class FakeConda:
         return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
     @property
+    def listed(self) -> str | None:
+        """The list of packages that it was given."""
+        file = self.folder / "list"
+        return file.read_text(encoding="utf-8") if file.exists() else None
+
+    @property
+    def solves(self) -> int:
+        """How often it had to solve."""
+        return sum(call.startswith("create") and "--file" not in call for call in self.calls)
+
+    def refuses_lists(self) -> FakeConda:
+        """Let it fail with a list in words that nobody knows."""
+        (self.folder / "refuses-lists").touch()
+        return self
+
+    @property
     def variables(self) -> dict[str, str]:
         """What it saw at the last call."""
         last = (self.folder / "variables").read_text(encoding="utf-8").splitlines()[-1].split("|")
@@ -116,11 +139,16 @@ class FakeConda:
         """Let it write these into conda-meta."""
         folder = self.folder / f"{part}.makes"
         folder.mkdir()
+        exact = ", ".join(f'"{record.name}=={record.version}={record.build}"' for record in records)
+        entry = f"==> 2026-11-23 23:27:51 <==\n# cmd: {self.tool}\n# update specs: [{exact}]\n"
+        (self.folder / "history").write_text(entry, encoding="utf-8")
         for record in records:
             document = {
                 "name": record.name, "version": record.version, "build": record.build,
                 "subdir": record.subdir,
                 "channel": f"https://conda.example.com/{record.channel}/{record.subdir}", "url": record.url,
+                "depends": ["what-the-package-says"], "constrains": [],
+                "requested_spec": f"{record.name}=={record.version}={record.build}",
             }  # fmt: skip
             file = folder / f"{record.name}-{record.version}-{record.build}.json"
             file.write_text(json.dumps(document), encoding="utf-8")

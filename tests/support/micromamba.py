@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_WITH_VALUE = ("-p", "-c")
+_WITH_VALUE = ("-p", "-c", "--file")
 _GONE = "critical libmamba Thread interrupted. Aborting.\n"
 
 
@@ -94,6 +94,7 @@ class _Options:
     channels: tuple[str, ...]
     specs: tuple[str, ...]
     flags: frozenset[str]
+    listed: tuple[str, ...] = ()
 
 
 def _read_options(words: tuple[str, ...]) -> _Options:
@@ -102,12 +103,19 @@ def _read_options(words: tuple[str, ...]) -> _Options:
     alone = [word for before, word in pairs if before not in _WITH_VALUE and word not in _WITH_VALUE]
     flags = frozenset(word for word in alone if word.startswith("-"))
     specs = tuple(word for word in alone if word not in flags)
-    return _Options(Path(values["-p"][0]), tuple(values["-c"]), specs, flags)
+    listed = tuple(
+        line
+        for file in values["--file"]
+        for line in Path(file).read_text(encoding="utf-8").partition("@EXPLICIT\n")[2].splitlines()
+    )
+    return _Options(Path(values["-p"][0]), tuple(values["-c"]), specs, flags, listed)
 
 
 def _create(made: Micromamba, settings: dict[str, Any], options: _Options, condarc: str) -> int:
     from rattler.exceptions import SolverError  # noqa: PLC0415 - an extra that may be missing
 
+    if options.listed:
+        return _create_listed(made, settings, options)
     try:
         records = asyncio.run(_solve(_places(options.channels, condarc), settings, options.specs))
     except SolverError as error:
@@ -119,6 +127,34 @@ def _create(made: Micromamba, settings: dict[str, Any], options: _Options, conda
     rows = [_row(record) for record in records]
     print(json.dumps({"success": True, "dry_run": dry, "actions": {"FETCH": rows, "LINK": rows}}))
     return 0
+
+
+def _create_listed(made: Micromamba, settings: dict[str, Any], options: _Options) -> int:
+    """Make an environment of a list; the history holds each build, as micromamba's does then."""
+    places = dict.fromkeys(line.partition("#")[0].rsplit("/", 2)[0] for line in options.listed)
+    records = asyncio.run(_find(tuple(places), options.listed))
+    if not _make(made, settings, options.prefix, records):
+        return 1
+    exact = [f"{record.name.normalized}=={record.version}={record.build}" for record in records]
+    quoted = ", ".join(json.dumps(spec) for spec in exact)
+    text = f"==> 2026-11-23 23:27:51 <==\n# cmd: micromamba\n# update specs: [{quoted}]\n"
+    (options.prefix / "conda-meta" / "history").write_text(text, encoding="utf-8")
+    print(json.dumps({"success": True, "actions": {"LINK": [_row(record) for record in records]}}))
+    return 0
+
+
+async def _find(places: tuple[str, ...], listed: tuple[str, ...]) -> list[Any]:
+    import rattler  # noqa: PLC0415
+
+    names = {line.partition("#")[0].rsplit("/", 1)[1].rsplit("-", 2)[0] for line in listed}
+    found = await rattler.Gateway().query(
+        [rattler.Channel(place) for place in places],
+        [rattler.Subdir("linux-64"), rattler.Subdir("noarch")],
+        [rattler.MatchSpec(name, strict=False) for name in names],
+        recursive=False,
+    )
+    by_row = {f"{item.url}#sha256:{item.sha256.hex()}": item for items in found for item in items}
+    return [by_row[line] for line in listed]
 
 
 def _say(text: str) -> None:

@@ -71,6 +71,11 @@ class Console(Struct, frozen=True):
         if not self.quiet:
             output.note(text)
 
+    def detail(self, text: str) -> None:
+        """Print a message to stderr with -v, unless quiet."""
+        if self.verbose:
+            self.note(text)
+
     def print_proof(self, lines: tuple[str, ...]) -> None:
         """Print what a verification found."""
         if self.is_chatty:

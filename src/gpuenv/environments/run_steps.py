@@ -23,7 +23,10 @@ _SHOWN_LETTERS = 64 * 1024
 
 
 class StepEnvironment(Struct, frozen=True):
-    """How steps are run: programs that are elsewhere than their names say, variables, log, descriptors."""
+    """How steps are run: programs that are elsewhere than their names say, variables, log, descriptors.
+
+    `tell` gets messages, `detail` those for who wants to know more.
+    """
 
     environ: Mapping[str, str]
     log: Path
@@ -31,6 +34,7 @@ class StepEnvironment(Struct, frozen=True):
     show: bool = True
     keep_open: tuple[int, ...] = ()
     tell: Callable[[str], None] = lambda _: None
+    detail: Callable[[str], None] = lambda _: None
 
 
 def run_steps(steps: tuple[Step, ...], running: StepEnvironment, after_each: Callable[[], None]) -> None:

@@ -71,6 +71,7 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "text": ("kind", "tool", "pattern"),
         "advice": ("kind", "tool", "pattern"),
         "least": ("kind", "tool"),
+        "list": ("kind", "tool"),
         "flaw": ("kind", "tool", "flaw"),
     },
     "installer-faults": {None: ("tool", "pattern")},

@@ -64,6 +64,7 @@ class Options(Struct, frozen=True):
     foreign: bool = False  # with `force`: also one of a conda tool that gpuenv did not make
     show: bool = True
     tell: Callable[[str], None] = lambda _: None
+    detail: Callable[[str], None] = lambda _: None  # for -v
     wait_s: float = WAIT_S
     executables: Mapping[str, str] | None = None  # None: where the manager finds them
     log: Path | None = None  # None: a new one
@@ -152,6 +153,7 @@ def _running(
         show=options.show,
         keep_open=descriptors,
         tell=options.tell,
+        detail=options.detail,
     )
 
 

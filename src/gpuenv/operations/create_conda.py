@@ -24,6 +24,7 @@ from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.installers import CONDA_MANAGERS, rattler, uv
 from gpuenv.installers.conda import tool as conda_tool
 from gpuenv.installers.conda.check_solution import Tool
+from gpuenv.installers.conda.explicit import takes_lists
 from gpuenv.installers.conda.solve import Solved, solve_somewhere
 from gpuenv.installers.conda.tool import Calling
 from gpuenv.model.amounts import render_size
@@ -107,6 +108,12 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
         _check_room(solved, first_writable(info.caches), caches, "CONDA_PKGS_DIRS")
 
     check(solved)
+    lists = takes_lists(info, conda_tool.tool_versions())
+    if not lists:
+        facts = {"tool": tool.tool, "version": info.version}
+        running.detail(
+            tr("{tool} {version} cannot be given a list of packages: it selects them once more", **facts)
+        )
     following = CondaRunning(
         calling,
         running.log,
@@ -115,6 +122,8 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
         progress=making.progress,
         made=making.mark,
         phase=making.phase,
+        lists=lists,
+        detail=running.detail,
     )
     create_somewhere(tool, solved, following, plan.machines[0].system.os, check)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuenv.environments.conda.explicit_list import record_as_solved, to_list, written_list
 from gpuenv.environments.conda.meta import problem_in
 from gpuenv.environments.conda.package_cache import Downloads
 from gpuenv.files.disk_space import free_bytes
+from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
 from gpuenv.installers.conda.json_output import last_document
@@ -39,7 +42,8 @@ class CondaRunning(Struct, frozen=True):
 
     `caches` are its package caches. `progress` gets the bytes downloaded and their total, `made` is called as
     soon as the environment's directory exists (a journal marks it then). `phase` gets what the tool does once
-    all is downloaded, with the packages that are done and all of them.
+    all is downloaded, with the packages that are done and all of them. With `lists` the tool gets a list of
+    the packages that it solved, where one can be written; else it solves again, `detail` gets the reason.
     """
 
     calling: Calling
@@ -50,6 +54,8 @@ class CondaRunning(Struct, frozen=True):
     made: Callable[[], None] = lambda: None
     every_s: float = _LOOK_EVERY_S
     phase: Callable[[str, int, int], None] = lambda _, __, ___: None
+    lists: bool = False
+    detail: Callable[[str], None] = lambda _: None
 
 
 def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, system: str) -> None:
@@ -63,21 +69,48 @@ def create_environment(tool: CondaTool, solved: Solved, running: CondaRunning, s
     make_way(prefix)
     follower = _Follower(solved, running, prefix)
     try:
-        done = process.attend(
-            create_argv(tool, solved.wanted),
-            log=running.log,
-            environ=run_variables(solved.wanted, running.calling),
-            tick=follower.look,
-            every_s=running.every_s,
-            keep_open=running.keep_open,
-        )
+        with _listed(tool, solved, running) as file:
+            done = process.attend(
+                create_argv(tool, solved.wanted, file),
+                log=running.log,
+                environ=run_variables(solved.wanted, running.calling),
+                tick=follower.look,
+                every_s=running.every_s,
+                keep_open=running.keep_open,
+            )
         follower.look()
         _check(tool, solved, done, running, system, follower.full())
+        if file:
+            _put_right(solved, running)
     except BaseException:  # conda tools leave what they began, and list it ever after
         remove_tree(prefix)
         raise
     running.progress(solved.size, solved.size)
     running.made()
+
+
+@contextmanager
+def _listed(tool: CondaTool, solved: Solved, running: CondaRunning) -> Iterator[Path | None]:
+    """Write the list of packages where the tool is to have one; None where it solves again."""
+    with ExitStack() as stack:
+        file = None
+        if running.lists:
+            try:
+                records = to_list(solved, tuple(map(Path, running.caches)))
+                file = stack.enter_context(written_list(records, solved.wanted.subdir, running.calling))
+            except (OSError, ValueError) as error:
+                facts = {"tool": tool.tool, "reason": reason_of(error)}
+                running.detail(tr("{tool} selects the packages once more: {reason}", **facts))
+        yield file
+
+
+def _put_right(solved: Solved, running: CondaRunning) -> None:
+    try:
+        record_as_solved(solved, tuple(map(Path, running.caches)))
+    except (OSError, ValueError) as error:
+        prefix, problem = Path(solved.wanted.prefix), reason_of(error)
+        message = tr("the records of the environment could not be completed: {problem}", problem=problem)
+        raise _not_as_planned(message, problem, prefix, running.log) from None
 
 
 def make_way(prefix: Path) -> None:

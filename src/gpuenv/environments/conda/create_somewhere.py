@@ -15,6 +15,7 @@ from gpuenv.installers.conda.tool import CondaTool
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Unreachable
 
 _SHOWN = 3
+_UNKNOWN = frozenset({"other", "usage", None})  # None: it did something else than it was told to
 
 
 def create_somewhere(
@@ -22,13 +23,21 @@ def create_somewhere(
 ) -> None:
     """Create what was solved; where a package cannot be had, or is corrupt, all again from the next URL.
 
-    `check` looks at what is solved anew. Raises as `create_environment` and `solve_somewhere`.
+    `check` looks at what is solved anew. Where the tool fails with a list of packages for a reason that is
+    not known, it solves again, once. Raises as `create_environment` and `solve_somewhere`.
     """
     while True:
         try:
             return create_environment(tool, solved, running, system)
         except (Unreachable, InstallFailed) as error:
             data = error.data or {}
+            if running.lists and data.get("kind") in _UNKNOWN:
+                facts = {"tool": tool.tool, "problem": error.message}
+                running.calling.tell(
+                    tr("{problem} from a list of packages; {tool} selects them once more", **facts)
+                )
+                running = replace(running, lists=False)
+                continue
             if data.get("kind") == "corrupt":
                 _name_packages(error, tool, solved, running)
             channels = without_url(solved.wanted.channels, str(data.get("url") or ""))

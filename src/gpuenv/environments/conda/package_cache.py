@@ -35,7 +35,13 @@ def package_folders(cache: Path, subdirs: frozenset[str]) -> Iterator[Path]:
 
 def unpacked(record: CondaRecord, caches: tuple[Path, ...]) -> bool:
     """Tell whether a package lies unpacked in a cache; then the download itself may be gone."""
-    return any((folder / stem_of(record)).is_dir() for folder in _folders_of(record, caches))
+    return next(unpacked_folders(record, caches), None) is not None
+
+
+def unpacked_folders(record: CondaRecord, caches: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield where a package lies unpacked."""
+    folders = (folder / stem_of(record) for folder in _folders_of(record, caches))
+    return (folder for folder in folders if folder.is_dir())
 
 
 def package_files(record: CondaRecord, caches: tuple[Path, ...]) -> tuple[Path, ...]:

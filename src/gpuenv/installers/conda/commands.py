@@ -52,9 +52,10 @@ def dry_run_arguments(wanted: CondaWanted, prefix: str, *, words: bool = False) 
     return (*create_options(wanted, prefix), *how, *specs(wanted))
 
 
-def create_arguments(wanted: CondaWanted) -> tuple[str, ...]:
-    """Return the arguments that create the environment."""
-    return (*create_options(wanted, wanted.prefix), "--json", "-q", "-y", *specs(wanted))
+def create_arguments(wanted: CondaWanted, listed: str | None = None) -> tuple[str, ...]:
+    """Return the arguments that create the environment, from a list of packages where there is one."""
+    asked = specs(wanted) if listed is None else ("--file", listed)
+    return (*create_options(wanted, wanted.prefix), "--json", "-q", "-y", *asked)
 
 
 def specs(wanted: CondaWanted) -> tuple[str, ...]:

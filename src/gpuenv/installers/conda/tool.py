@@ -212,6 +212,6 @@ def run_variables(wanted: CondaWanted, calling: Calling) -> dict[str, str]:
     return {**changed, "CONDA_OFFLINE": "true", "MAMBA_OFFLINE": "true"} if calling.offline else changed
 
 
-def create_argv(tool: CondaTool, wanted: CondaWanted) -> tuple[str, ...]:
+def create_argv(tool: CondaTool, wanted: CondaWanted, listed: Path | None = None) -> tuple[str, ...]:
     """Return the command that creates the environment, whose path must not exist."""
-    return (tool.path, *conda_calls.create_arguments(wanted))
+    return (tool.path, *conda_calls.create_arguments(wanted, str(listed) if listed else None))

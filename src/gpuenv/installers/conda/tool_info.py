@@ -22,20 +22,25 @@ _UPDATES = {
 
 
 class ToolVersions(Struct, frozen=True):
-    """The `least` supported versions of the tools."""
+    """The `least` supported versions of the tools, and the first that install `lists` of packages."""
 
     least: tuple[tuple[Tool, Version], ...]
+    lists: tuple[tuple[Tool, Version], ...] = ()
 
 
 def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
     """Parse such rows of matrices/conda-tools.json; raise ValueError.
 
     {"kind": "least", "tool": "conda", "version": "23.10", "source": "..."}
+    {"kind": "list", "tool": "conda", "version": "24.9", "source": "..."}
     """
+    rows = tuple(rows)
     try:
-        return ToolVersions(
-            tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == "least")
+        least, lists = (
+            tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == kind)
+            for kind in ("least", "list")
         )
+        return ToolVersions(least, lists)
     except (KeyError, TypeError) as error:
         raise ValueError(tr("is not a valid row of conda tools: {error}", error=error)) from None
 

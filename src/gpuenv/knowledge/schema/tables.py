@@ -158,6 +158,7 @@ FIELDS: Mapping[str, Kinds] = {
         text={"tool": _TOOL, "means": _MEANS, "pattern": REGEX, **_SOURCE},
         advice={"tool": _TOOL, "pattern": REGEX, **_SOURCE},
         least={"tool": _TOOL, "version": VERSION, **_SOURCE},
+        list={"tool": _TOOL, "version": VERSION, **_SOURCE},  # installs `@EXPLICIT` lists by SHA-256, in full
         flaw={"tool": _TOOL, "flaw": TEXT, "first": VERSION, "last": VERSION, **_SOURCE},
     ),
     "installer-faults": {None: {

@@ -176,6 +176,7 @@ def _carry_out(
             foreign=foreign,
             show=console.shows_installers,
             tell=console.note,
+            detail=console.detail,
             log=log,
             progress=progress.bytes,
             phase=progress.phase,

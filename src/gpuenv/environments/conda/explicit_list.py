@@ -1,0 +1,115 @@
+"""Hand a conda tool the list of packages that it solved, so that it solves once; then mend its records."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gpuenv.environments.conda.meta import LARGEST
+from gpuenv.environments.conda.package_cache import unpacked_folders
+from gpuenv.files.config_files import replace_bytes
+from gpuenv.files.private import make_private_folder
+from gpuenv.files.read_limited import read_limited
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.conda.commands import specs
+from gpuenv.installers.conda.explicit import (
+    history_of_specs,
+    is_foreign,
+    record_of_solve,
+    render_list,
+    spec_names,
+    unlisted_because,
+)
+from gpuenv.installers.conda.solve import Solved
+from gpuenv.installers.conda.tool import Calling
+from gpuenv.model.conda import CondaRecord
+from gpuenv.model.errors import GpuenvError
+
+_HISTORY = Path("conda-meta", "history")
+_RECORD = Path("info", "repodata_record.json")
+
+
+def to_list(solved: Solved, caches: tuple[Path, ...]) -> tuple[CondaRecord, ...]:
+    """Return the packages to list; raise ValueError where one has no address or hash.
+
+    conda's dry run tells none of a package that it need not fetch: its record in the cache does.
+    """
+    fetched = {_key(record) for record in solved.fetch}
+    records = tuple(record if record.url else _cached(record, caches) or record for record in solved.records)
+    foreign = (
+        tr("{package} comes from none of the channels", package=record.filename)
+        for record in records
+        if _key(record) in fetched and is_foreign(record, solved.wanted.channels)
+    )
+    reason = unlisted_because(records, solved.wanted.channels) or next(foreign, None)
+    if reason:
+        raise ValueError(reason)
+    return records
+
+
+@contextmanager
+def written_list(records: tuple[CondaRecord, ...], subdir: str, calling: Calling) -> Iterator[Path]:
+    """Write the list where only its user can read it, and remove it in the end; raise OSError."""
+    folder = calling.cache / "conda-lists"
+    make_private_folder(folder)
+    with tempfile.TemporaryDirectory(dir=folder) as unique:
+        file = Path(unique) / "explicit.txt"  # conda 26 tells the kind of a file by its name, too
+        file.write_text(render_list(records, subdir), encoding="utf-8", newline="\n")
+        yield file
+
+
+def record_as_solved(solved: Solved, caches: tuple[Path, ...]) -> None:
+    """Make an environment made from a list one as from a solve; raise ValueError for an unexpected history.
+
+    So `conda install` later finds in its history what was asked for, and in `conda-meta` what the packages
+    require by the channel.
+    """
+    prefix, requested = Path(solved.wanted.prefix), specs(solved.wanted)
+    history = prefix / _HISTORY
+    text = history_of_specs(read_limited(history).decode(), requested)
+    history.write_text(text, encoding="utf-8", newline="\n")
+    names = spec_names(requested)
+    fetched = {_key(record) for record in solved.fetch}
+    for record in solved.records:
+        file = prefix / "conda-meta" / f"{record.name}-{record.version}-{record.build}.json"
+        if mended := _mended(file, record, names):
+            file.write_bytes(mended)  # nobody reads it yet
+        if _key(record) in fetched:
+            for folder in unpacked_folders(record, caches):
+                with suppress(OSError, ValueError, GpuenvError):  # another user's
+                    if mended := _mended(folder / _RECORD, record, {}):
+                        replace_bytes(folder / _RECORD, mended)
+
+
+def _mended(file: Path, record: CondaRecord, names: Mapping[str, str]) -> bytes | None:
+    document = msgspec.json.decode(read_limited(file, LARGEST), type=dict)
+    mended = record_of_solve(document, record, names)
+    return msgspec.json.format(msgspec.json.encode(mended), indent=2) if mended != document else None
+
+
+def _cached(record: CondaRecord, caches: tuple[Path, ...]) -> CondaRecord | None:
+    """Return a package with the address and hash that its record in a cache has, None without one."""
+    for folder in unpacked_folders(replace(record, filename=f"{record.filename}.conda"), caches):
+        with suppress(OSError, ValueError):
+            row = msgspec.json.decode(read_limited(folder / _RECORD), type=_CacheRow)
+            if (row.name, row.version, row.build) == _key(record):
+                return replace(record, filename=row.fn, url=row.url, sha256=row.sha256)
+    return None
+
+
+class _CacheRow(msgspec.Struct, frozen=True):
+    name: str
+    version: str
+    build: str
+    fn: str
+    url: str
+    sha256: str | None = None
+
+
+def _key(record: CondaRecord) -> tuple[str, str, str]:
+    return record.name, record.version, record.build

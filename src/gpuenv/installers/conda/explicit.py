@@ -1,0 +1,104 @@
+"""Lists of packages (`@EXPLICIT`), which conda tools install without solving, and the traces that they leave.
+
+https://github.com/conda/ceps/blob/main/cep-0023.md
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from packaging.version import Version
+
+from gpuenv.i18n.messages import tr
+from gpuenv.installers.conda.check_solution import channel_name
+from gpuenv.installers.conda.tool_info import CondaInfo, ToolVersions
+from gpuenv.model.conda import CondaChannel, CondaRecord
+from gpuenv.secrets.url_credentials import has_userinfo
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_URL = re.compile(r"(?:https?|file)://[^\s#*]+\.(?:conda|tar\.bz2)")
+_UPDATED = re.compile(r"^# update specs: .*$", re.MULTILINE)
+_NAME = re.compile(r"(?:.*::)?(?P<name>[\w.-]+)")
+
+
+def takes_lists(info: CondaInfo, known: ToolVersions) -> bool:
+    """Tell whether a tool installs a list of packages with SHA-256 hashes, and records them in full."""
+    least = dict(known.lists).get(info.tool)
+    return least is not None and Version(info.version) >= least
+
+
+def unlisted_because(records: Iterable[CondaRecord], channels: tuple[CondaChannel, ...]) -> str | None:
+    """Return why packages cannot be installed from a list, None where they can.
+
+    `channels` are those of the packages that are fetched; a list would take these from no other address.
+    """
+    if any(has_userinfo(url) for channel in channels for url in channel.urls):
+        return tr("the addresses of its channels have passwords, which a list would have to hold")
+    for record in records:
+        if not _URL.fullmatch(record.url):
+            return tr("it does not tell the address of {package}", package=record.filename)
+        if not _HASH.fullmatch(record.sha256 or ""):
+            return tr("it does not tell the hash of {package}", package=record.filename)
+    return None
+
+
+def is_foreign(record: CondaRecord, channels: tuple[CondaChannel, ...]) -> bool:
+    """Tell whether a package comes from none of the addresses of these channels, if all of them have some."""
+    folder = record.url.rpartition("/")[0]
+    return all(channel.urls for channel in channels) and channel_name(folder, channels) is None
+
+
+def render_list(records: Iterable[CondaRecord], subdir: str) -> str:
+    """Render the list, in the order in which the packages are linked: each behind what it requires.
+
+    # platform: linux-64
+    @EXPLICIT
+    https://conda.example/conda-forge/linux-64/libzlib-1.3.1-hb9d3cd8_2.conda#sha256:7b818e72bfe5acf3...
+    """
+    lines = (f"{record.url}#sha256:{record.sha256}" for record in records)
+    return "\n".join((f"# platform: {subdir}", "@EXPLICIT", *lines, ""))
+
+
+def history_of_specs(text: str, specs: tuple[str, ...]) -> str:
+    """Return an environment's history with the specs that were asked for, as a solve would have written.
+
+    From a list both tools write each package with its build, to which all later changes would be held:
+
+        ==> 2026-11-23 23:27:51 <==
+        # cmd: conda create -p /envs/lab --json -q -y --file /cache/list.txt
+        +conda-forge/linux-64::pytorch-2.8.0-cuda129_mkl_py311_h129abc_301
+        # update specs: ['https://conda.example/conda-forge/linux-64::pytorch==2.8.0=cuda129_mkl_py311_...']
+
+    Raises ValueError where there is not one such line.
+    """
+    if len(_UPDATED.findall(text)) != 1:
+        raise ValueError(tr("its history has an unexpected form"))
+    quoted = ", ".join(json.dumps(spec, ensure_ascii=False) for spec in specs)
+    return _UPDATED.sub(lambda _: f"# update specs: [{quoted}]", text)
+
+
+def spec_names(specs: Iterable[str]) -> dict[str, str]:
+    """Map the names of packages to the specs that ask for them: `conda-forge::numpy >=2` is for numpy."""
+    named = ((_NAME.match(spec), spec) for spec in specs)
+    return {match["name"].lower(): spec for match, spec in named if match}
+
+
+def record_of_solve(
+    document: Mapping[str, Any], record: CondaRecord, specs: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what a tool has recorded of a package with what the solve knew, and a list does not tell.
+
+    These are the specs that asked for it, and what it requires by the channel, whose repodata mend what
+    packages say themselves.
+    """
+    recorded = dict(document)
+    if record.url:  # else conda took it from its cache, with what it requires
+        recorded |= {"depends": list(record.depends), "constrains": list(record.constrains)}
+    spec = specs.get(record.name)
+    for key, requested in (("requested_spec", spec), ("requested_specs", [spec])):  # the latter in conda 26
+        if recorded.pop(key, None) and spec:
+            recorded[key] = requested
+    return recorded
