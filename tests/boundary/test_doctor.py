@@ -53,6 +53,7 @@ def patient(tmp_path: Path) -> Patient:
     return Patient(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("root", "broken"), every(2, BROKEN), ids=[broken.__name__ for _, broken in BROKEN])
 def test_the_root_cause_comes_first(patient: Patient, root: str, broken: Break) -> None:
     value = broken(patient).diagnosis()

@@ -25,6 +25,7 @@ def outcome(saved: Path) -> Adaptation | str:
         return error.code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "code", "expected"),
     [

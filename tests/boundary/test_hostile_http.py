@@ -264,6 +264,7 @@ DOWNLOADS: dict[str, tuple[Answer, Expected]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOWNLOADS)
 def test_a_download_ends(name: str, client: HttpClient, tmp_path: Path) -> None:
     answer, expected = DOWNLOADS[name]
@@ -303,6 +304,7 @@ CHANNELS: dict[str, tuple[str, Callable[[], bytes], str, str]] = {  # bodies are
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", every(2, CHANNELS))
 def test_a_conda_channel_ends(name: str, client: HttpClient) -> None:
     file, make, encoding, reason = CHANNELS[name]

@@ -18,6 +18,7 @@ _LIMITS = {"RLIMIT_CPU": 60, "RLIMIT_AS": 3 << 30}
 _PEAK_MIB = 400  # what a page of 64 MB may hold several times over, and gpuenv itself
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="there are no forks")
 @pytest.mark.parametrize("name", _CASES)
 def test_an_index_that_means_harm_is_named_and_leaves_no_plan(name: str, tmp_path: Path) -> None:

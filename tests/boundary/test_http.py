@@ -229,6 +229,7 @@ def trickle(site: Site, start: bytes) -> None:
     site.at("/x/", behaviour)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", [b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Long: "]
 )

@@ -180,6 +180,7 @@ def test_a_truncated_file_is_found_out_by_its_digest_alone(
     assert not part.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words", "requests"),
     [

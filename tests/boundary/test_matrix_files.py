@@ -54,6 +54,7 @@ def test_whole_files_have_no_faults(installed: Path) -> None:
     assert ask(installed) == ([], len(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     every(
@@ -153,6 +154,7 @@ def test_a_row_that_a_copy_has_besides_is_named(tmp_path: Path) -> None:
     assert fault.message == f"has vanished: `{path.parent}` has it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [None, "{", '{"rows": 3}', '{"rows": [3]}', '{"rows": [{"torch": "2.7.0"}]}']
 )

@@ -108,9 +108,9 @@ def test_words_of_own_mirrors_that_mean_something_else_already_are_told(
     assert raised.value.fixes
 
 
-def test_the_example_of_the_readme_is_read(file: Path) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    example, _, _ = readme.partition("[[mirror]]")[2].partition("\nA mirror needs")
+def test_the_example_of_the_reference_is_read(file: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/mirrors.md").read_text(encoding="utf-8")
+    example, _, _ = page.partition("[[mirror]]")[2].partition("\nA mirror needs")
     file.write_text(f"[[mirror]]{example}", encoding="utf-8")
     lab = load_mirrors({"GPUENV_CONFIG": str(file)}).find("ours")
     assert lab.name == "lab"

@@ -100,6 +100,7 @@ def test_the_same_bytes_come_of_every_packing() -> None:
     assert node_app() == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", other_pythons() or [sys.executable])
 def test_other_pythons_run_all_of_it(tmp_path: Path, wheels: Path, python: str) -> None:
     """Detect, make, look again, verify: on every Python from 3.8 on that this machine has."""

@@ -72,6 +72,7 @@ def start(way: str, argv: tuple[str, ...], folder: Path) -> process.Completed:
 WAYS = pytest.mark.parametrize("way", ["run", "attend", "stream", "shown"])
 
 
+@pytest.mark.slow
 @WAYS
 def test_a_daemon_that_keeps_the_pipe_open_is_not_waited_for(
     way: str, tmp_path: Path, left_behind: Path
@@ -81,6 +82,7 @@ def test_a_daemon_that_keeps_the_pipe_open_is_not_waited_for(
     assert is_alive(int(left_behind.read_text())), "it was waited for until its end"
 
 
+@pytest.mark.slow
 @WAYS
 def test_what_a_process_leaves_in_its_group_ends_with_it(way: str, tmp_path: Path, left_behind: Path) -> None:
     done = start(way, python(_DAEMON.format(apart="", note=str(left_behind))), tmp_path)

@@ -300,6 +300,7 @@ def test_the_next_address_of_a_channel_is_tried(
     assert python_says(tmp_path / "env", "print(1)") == "1"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["missing", "garbage", "another"])
 def test_a_package_that_is_wrong_at_one_address_is_had_at_the_next(
     tmp_path: Path, world: Packages, site: Site, calling: Calling, fault: str

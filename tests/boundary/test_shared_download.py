@@ -156,6 +156,7 @@ def other_part(request: FileRequest, reply: FileReply) -> FileReply:
     return replace(reply, part=(0, 99_999)) if request.number else reply
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answering",
     every(3, [no_ranges, busy, nonsense, claimed_ranges, banned, closing_at_once, other_part]),
@@ -201,6 +202,7 @@ def test_a_length_that_differs_between_parts_is_another_file(
     assert len(server.asked) < 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("obeys", [True, False])
 def test_a_file_replaced_meanwhile_is_not_mixed_with_the_old_one(
     client: HttpClient, server: FileServer, part: Path, content: bytes, obeys: bool

@@ -138,6 +138,7 @@ def test_an_error_shows_no_password(program: Program) -> None:
     assert "secret" not in json.dumps(raised)
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_proven_and_diagnosed(program: Program, mirrors: tuple[str, ...]) -> None:
     options = {"cuda": "cpu", "python": PYTHON, "mirror": [one for one in mirrors if one != "--mirror"]}
     made = call(program, "create", "env", TORCH, verify=False, **options)["data"]

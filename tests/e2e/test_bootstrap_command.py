@@ -71,6 +71,7 @@ def test_where_a_requirements_file_says_files_come_from_is_told(program: Program
     assert "numpy<2" in done.data["script"]
 
 
+@pytest.mark.slow
 def test_it_is_written_so_that_it_can_be_run(program: Program) -> None:
     printed = program.run("bootstrap", "--offline")
     file = program.root / "work" / "boot.sh"
@@ -105,6 +106,7 @@ def needed(script: str) -> dict[str, str]:
     return {name: digest for digest, name, *_ in (row.split(" ") for row in rows)}
 
 
+@pytest.mark.slow
 def test_it_carries_gpuenv_itself_the_same_bytes_each_time(program: Program) -> None:
     first, again = (program.run("bootstrap", "--offline").out for _ in range(2))
     assert first == again
@@ -299,6 +301,7 @@ def lab(program: Program, server: IndexServer, torch: str) -> Path:
     return folder / "lab.toml"
 
 
+@pytest.mark.slow
 @needs_sh
 def test_a_labs_script_has_all_its_environments_and_what_they_need(program: Program, lab: Path) -> None:
     done = program.run("bootstrap", "--from", lab, "--offline")

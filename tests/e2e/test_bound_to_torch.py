@@ -120,6 +120,7 @@ def test_a_wheelhouse_of_the_user_s_counts(user: Program, shop: Shop, mirrors: t
     assert done.package("flash-attn")["url"] in done.data["pins"][1]
 
 
+@pytest.mark.slow
 def test_an_environment_is_made_with_the_wheel(
     user: Program, shop: Shop, server: IndexServer, mirrors: tuple[str, ...], tmp_path: Path
 ) -> None:

@@ -150,6 +150,7 @@ def test_what_compiles_starts_from_nvidias_image(program: Program, mirrors: tupl
     assert second.startswith("${REGISTRY}/nvidia/cuda:12.6.3-runtime-ubuntu24.04\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(HADOLINT is None, reason="wants hadolint")
 @pytest.mark.parametrize(
     "more",

@@ -138,6 +138,7 @@ def test_a_sound_environment_is_told_in_two_lines(lab: Lab) -> None:
     assert len(done.out.splitlines()) == 2
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_signs(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     ours, theirs = pty.openpty()
@@ -263,6 +264,7 @@ def test_an_environment_whose_python_is_gone_is_told_by_its_path_and_as_the_acti
     assert lab.program.run("verify", lab.path).status == 2
 
 
+@pytest.mark.slow
 def test_without_a_terminal_a_yes_is_asked_for_beforehand(lab: Lab) -> None:
     lab.install("torch==2.14.1+cpu")
     before = lab.files()

@@ -67,6 +67,7 @@ def evaluated(program: Program, argv: tuple[str, ...], script: str) -> list[str]
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_shells_of_posix_activate_and_leave(lived: Program, shell: str) -> None:
     user = lived.with_(PIP_USER="1")
@@ -128,6 +129,7 @@ def test_other_shells_get_the_line_to_run(lived: Program, shell: str, line: str)
     assert (answer.status, answer.out, answer.err) == (0, line.format(location) + "\n", "")
 
 
+@pytest.mark.slow
 def test_create_ends_with_a_line_that_works_when_pasted(program: Program, server: IndexServer) -> None:
     wanted = ("torch==2.14.1", "--cuda", "cpu", "--manager", "uv", "--no-verify", "--yes")
     made = program.run("create", "./an env", *wanted, "--mirror", server.pytorch, "--mirror", server.pypi)

@@ -103,6 +103,7 @@ def paper(program: Program) -> Path:
     return program.environments / "paper"
 
 
+@pytest.mark.slow
 def test_the_record_says_what_was_asked_for_and_where_from_without_secrets(
     program: Program, server: IndexServer, tmp_path: Path
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_companion_that_a_package_brings_is_the_right_build_too(program: Progr
     assert installed(paper) == {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu", "seeing": "1.0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["needsold", "wrapsold", "torch==2.12.0"])
 def test_what_needs_another_torch_is_refused_with_the_command_that_moves_it(
     program: Program, paper: Path, wanted: str
@@ -376,6 +378,7 @@ def test_looking_leaves_a_killed_change_as_it_is_and_says_what_mends_it(
     assert files(paper) == before
 
 
+@pytest.mark.slow
 def test_a_killed_change_is_undone_by_the_same_command(program: Program, paper: Path) -> None:
     kill_half_way(paper)
     assert change(program, "install", "paper", "mylib").status == 0
@@ -386,6 +389,7 @@ def test_a_killed_change_is_undone_by_the_same_command(program: Program, paper: 
 # --- uninstall
 
 
+@pytest.mark.slow
 def test_a_package_is_taken_out_and_what_only_it_needed_is_named(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "mylib").status == 0
     done = change(program, "uninstall", "paper", "mylib")
@@ -396,12 +400,14 @@ def test_a_package_is_taken_out_and_what_only_it_needed_is_named(program: Progra
     assert {row["name"] for row in record(paper)["plan"]["packages"]} == {"torch", "tinydep"}
 
 
+@pytest.mark.slow
 def test_prune_takes_what_only_it_needed_as_well(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "mylib").status == 0
     assert change(program, "uninstall", "paper", "mylib", "--prune").status == 0
     assert installed(paper) == {"torch": "2.14.1+cpu"}
 
 
+@pytest.mark.slow
 def test_who_needs_it_is_told_first(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "mylib").status == 0
     done = program.run("uninstall", "paper", "tinydep", "--dry-run")
@@ -425,6 +431,7 @@ def test_what_is_not_installed_is_told(program: Program, paper: Path, package: s
 # --- update
 
 
+@pytest.mark.slow
 def test_newer_versions_come_within_what_was_asked_for(program: Program, paper: Path) -> None:
     assert change(program, "install", "paper", "tinydep==1.0", "mylib").status == 0
     assert program.run("update", "paper").out == "nothing to change\n"
@@ -502,6 +509,7 @@ def on_terminal(program: Program, answer: str, *arguments: str) -> str:
     return str(out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_change_that_is_interrupted_leaves_what_was_there(
     program: Program, paper: Path, number: signal.Signals
@@ -582,6 +590,7 @@ def test_what_conda_installed_stays_and_its_tool_is_named(program: Program, cond
     assert files(condas) == before
 
 
+@pytest.mark.slow
 def test_a_conda_environment_is_exported_with_its_builds_and_its_wheels(
     program: Program, condas: Path
 ) -> None:

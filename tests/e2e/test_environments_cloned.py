@@ -53,6 +53,7 @@ def wrong_hashes(root: Path) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 def test_a_clone_has_the_same_packages_and_lives_by_itself(
     program: Program, server: IndexServer, mirrors: tuple[str, ...], paper: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_a_clone_has_the_same_packages_and_lives_by_itself(
     assert program.run("run", "second", "--", "tool").out == f"{second}\n"
 
 
+@pytest.mark.slow
 def test_no_file_is_shared(program: Program, mirrors: tuple[str, ...]) -> None:
     paper = make_with_tool(program, mirrors, "paper")
     assert clone(program, "paper", "second", "--no-verify").status == 0
@@ -114,6 +116,7 @@ def test_a_clone_can_lie_at_a_path_with_blanks(program: Program, mirrors: tuple[
     assert str(location) in paths
 
 
+@pytest.mark.slow
 def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors: tuple[str, ...]) -> None:
     paper = make_with_tool(program, mirrors, "paper")
     source = paper / "src" / "mine"
@@ -138,6 +141,7 @@ def test_what_points_into_the_environment_is_rewritten(program: Program, mirrors
     assert (second / "inner").readlink() == second / "src" / "mine"
 
 
+@pytest.mark.slow
 def test_what_is_said_before_the_yes(program: Program, mirrors: tuple[str, ...]) -> None:
     make_with_tool(program, mirrors, "paper")
     shown = program.run("clone", "paper", "second", "--dry-run", "--json")

@@ -52,6 +52,7 @@ def made(shared: Program, server: IndexServer) -> Program:
     return shared
 
 
+@pytest.mark.slow
 def test_what_is_exported_makes_the_same_environment(made: Program) -> None:
     done = made.run("export", "paper", "-o", "requirements.txt")
     assert done.status == 0, done.err

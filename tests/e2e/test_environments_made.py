@@ -99,6 +99,7 @@ def test_an_environment_lives_from_create_to_remove(
     assert list((program.root / "cache").rglob("sizes/*")) == []
 
 
+@pytest.mark.slow
 def test_what_a_person_sees_of_create(program: Program, mirrors: tuple[str, ...]) -> None:
     made = program.run("create", "trial", *CPU, "--yes", *mirrors)
     assert made.status == 0
@@ -157,6 +158,7 @@ def test_a_failed_replacement_brings_back_what_was_there(program: Program, mirro
     assert "mylib" in installed(program.environments / "trial")
 
 
+@pytest.mark.slow
 def test_an_installer_that_fails_leaves_nothing(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:
@@ -168,6 +170,7 @@ def test_an_installer_that_fails_leaves_nothing(
     assert left_behind(program) == []
 
 
+@pytest.mark.slow
 def test_a_dry_run_changes_nothing(program: Program, mirrors: tuple[str, ...]) -> None:
     planned = program.run("create", "trial", *CPU, "--dry-run", "--json", *mirrors)
     assert planned.torch == "2.14.1+cpu"
@@ -198,6 +201,7 @@ def test_where_nobody_can_answer_the_plan_is_shown_before_the_way_to_go_on(
     assert left_behind(program) == []
 
 
+@pytest.mark.slow
 def test_all_files_are_known_before_the_yes(program: Program, server: IndexServer, tmp_path: Path) -> None:
     """What the installer would fetch and no more: the tiny torch brings none of what the matrix lists."""
     tiny_torch(tmp_path, "2.14.1+cpu")
@@ -216,6 +220,7 @@ def test_where_nobody_can_answer_a_refusal_comes_first(program: Program, mirrors
     assert left_behind(program) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), [("y", 0), ("n", 130), ("", 130)])
 def test_create_asks_first(program: Program, mirrors: tuple[str, ...], answer: str, status: int) -> None:
     ours, theirs = pty.openpty()
@@ -351,6 +356,7 @@ def test_what_goes_with_no_torch_is_refused_by_name(
     assert named in json.dumps(done.error)
 
 
+@pytest.mark.slow
 def test_requirements_come_from_files(program: Program, mirrors: tuple[str, ...]) -> None:
     file = program.root / "work" / "requirements.txt"
     file.write_text("# the paper's\ntorch==2.14.1\t# pinned\n\nmylib >= 1, \\\n  < 3\n", encoding="utf-16")
@@ -409,6 +415,7 @@ def test_an_environment_that_is_not_gpuenv_s_own_is_not_touched(
     assert (precious / "thesis.tex").exists()
 
 
+@pytest.mark.slow
 def test_run_passes_on_everything(program: Program, mirrors: tuple[str, ...]) -> None:
     assert create(program, "trial", mirrors, *CPU, "--no-verify").status == 0
     code = "import sys; print(sys.argv[1:], sys.stdin.read()); print('bad', file=sys.stderr)"

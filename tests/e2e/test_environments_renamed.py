@@ -22,6 +22,7 @@ def rename(program: Program, *words: str) -> Done:
     return program.run("rename", *words, "--json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("manager", ["uv", "pip"])
 def test_all_that_belongs_to_an_environment_follows_it(
     program: Program, mirrors: tuple[str, ...], manager: str

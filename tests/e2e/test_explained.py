@@ -104,6 +104,7 @@ def test_the_command_is_of_a_plan_for_this_machine(
     assert again.torch == torch
 
 
+@pytest.mark.slow
 def test_the_request_that_failed_is_planned_with_the_nearest_that_works(program: Program) -> None:
     fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
     text = "Could not find a version that satisfies the requirement torch==1.7.1+cu101 (from versions: 2.5.0)"
@@ -122,6 +123,7 @@ def test_a_name_that_is_taken_is_not_proposed(program: Program) -> None:
     assert str(matches(program, CPU_ONLY)[0]["command"]).split()[2] == f"{first}-2"
 
 
+@pytest.mark.slow
 def test_without_a_gpu_the_one_that_the_text_names_is_planned_for(program: Program) -> None:
     assert "--gpu 6.1" in str(matches(program, NO_KERNELS)[0]["command"])
     done = program.run("explain", "--json", CPU_ONLY)
@@ -146,6 +148,7 @@ def test_other_projects_that_a_text_names_are_not_proposed(program: Program) -> 
     assert "torchaudio==" in str(command)
 
 
+@pytest.mark.slow
 def test_the_machine_is_asked_once_for_all_that_a_text_tells(program: Program) -> None:
     smi = fake_nvidia_smi(program.bin, "580.95.05", FakeGpu("NVIDIA H100", "9.0"))
     calls = program.root / "calls"
@@ -170,6 +173,7 @@ $ nvidia-smi
 RTX_3090 = "NVIDIA GeForce RTX 3090"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("torch", "driver", "gpu", "wanted"),
     [
@@ -191,6 +195,7 @@ def test_the_command_for_the_machine_of_a_pasted_session_changes_least_and_holds
     assert program.run(*command[1:], "--offline", "--json").torch == wanted
 
 
+@pytest.mark.slow
 def test_the_sessions_own_lines_tell_why_torch_has_no_gpu(program: Program) -> None:
     text = SESSION.format(torch="2.3.0+cpu", driver="535.129.03", gpu="NVIDIA GeForce RTX 3090")
     first = matches(program, "-", stdin=text)[0]

@@ -91,6 +91,7 @@ def test_from_the_first_look_to_the_proof(lab: Program, engine: LocalEngine, tmp
     assert (missing.status, missing.envelope["data"]["hosts"][0]["code"]) == (6, "no-such-environment")
 
 
+@pytest.mark.slow
 def test_the_data_tell_every_host_and_who_failed(lab: Program, tmp_path: Path) -> None:
     done = fleet(lab, "plan", *TORCH, "--json", "--report", tmp_path / "plan.html")
     assert (done.status, done.error["code"]) == (4, "fleet-unreachable")
@@ -112,6 +113,7 @@ def test_a_quiet_create_prints_nothing_but_what_failed(lab: Program, engine: Loc
     assert made(engine) == ["paper"]
 
 
+@pytest.mark.slow
 def test_it_speaks_chinese(lab: Program) -> None:
     done = fleet(lab, "detect", "--lang", "zh")
     assert "已检测" in done.out
@@ -121,6 +123,7 @@ def test_it_speaks_chinese(lab: Program) -> None:
     assert "只说明会做什么" in answer.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "status"), [("n", 130), ("y", 0)])
 def test_it_asks_before_a_machine_is_changed(
     lab: Program, engine: LocalEngine, answer: str, status: int

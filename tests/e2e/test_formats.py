@@ -85,6 +85,7 @@ def written(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Calla
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_each_format_names_the_same_set(written: Callable[[str], str], name: str) -> None:
     assert READERS[name](written(name)) == SET
@@ -102,6 +103,7 @@ def test_the_name_of_a_gpu_stays_in_a_comment(written: Callable[[str], str], nam
     assert all(line.startswith("# ") for line in lines)
 
 
+@pytest.mark.slow
 def test_the_devcontainer_opens_an_image_of_the_same_torch(written: Callable[[str], str]) -> None:
     document = json.loads(written("devcontainer"))
     assert SET["torch"] in document["name"]

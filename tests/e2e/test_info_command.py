@@ -16,6 +16,7 @@ def _wheels(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> No
     server.publish(tiny_torch(tmp_path_factory.mktemp("wheels"), "2.14.1+cpu"), "pytorch", "cpu")
 
 
+@pytest.mark.slow
 def test_a_bug_report_names_packages_and_no_secret(program: Program, mirrors: tuple[str, ...]) -> None:
     command = ("create", "trial", "torch==2.14.1", "--cuda", "cpu", "--yes", "--json", *mirrors)
     assert program.run(*command).status == 0

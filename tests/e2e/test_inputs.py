@@ -145,6 +145,7 @@ def test_a_bad_time_limit_for_nvidia_smi_is_bad_input(program: Program) -> None:
     assert (done.status, done.error["code"]) == (2, "bad-limit")
 
 
+@pytest.mark.slow
 def test_every_command_prints_one_json_document(program: Program, mirrors: tuple[str, ...]) -> None:
     commands = {
         "detect": ("detect",),

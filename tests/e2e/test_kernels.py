@@ -47,6 +47,7 @@ def started(folder: Path, environ: dict[str, str]) -> list[Any]:
     return list(json.loads(done.stdout))
 
 
+@pytest.mark.slow
 def test_a_kernel_is_registered_with_what_it_needs_and_goes_with_its_environment(
     program: Program, server: IndexServer, paper: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_kernel_goes_where_jupyter_looks(
     assert (again.status, again.error["code"]) == (2, "no-kernel")
 
 
+@pytest.mark.slow
 def test_a_kernel_of_others_is_never_touched(program: Program, server: IndexServer, paper: Path) -> None:
     folder = program.home / ".local" / "share" / "jupyter" / "kernels" / "gpuenv-paper"
     folder.mkdir(parents=True)

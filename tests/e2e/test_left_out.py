@@ -52,6 +52,7 @@ def test_with_a_gpu_nothing_is_planned_for_the_cpu(
     assert "cuda-build-on-cpu" not in done.out
 
 
+@pytest.mark.slow
 def test_a_wheelhouse_that_has_torch_alone_is_enough(program: Program, tmp_path: Path) -> None:
     (tmp_path / TORCH).touch()
     words = ("--json", "--find-links", tmp_path, "--offline", *H100)
@@ -70,6 +71,7 @@ def test_a_wheelhouse_that_has_torch_alone_is_enough(program: Program, tmp_path:
     assert "left-out" not in typed.out  # what somebody typed is required
 
 
+@pytest.mark.slow
 def test_a_numpy_that_does_not_fit_does_not_come_along(program: Program, tmp_path: Path) -> None:
     (tmp_path / TORCH).touch()
     (tmp_path / NUMPY.replace("cp312", "cp311")).touch()

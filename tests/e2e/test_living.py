@@ -97,6 +97,7 @@ def test_the_constraints_of_the_user_count_as_well(program: Program, server: Ind
     assert installed(path) == {"torch": TORCH, "mylib": "1.0"}
 
 
+@pytest.mark.slow
 def test_one_environments_constraints_hold_back_no_other(program: Program, server: IndexServer) -> None:
     first = made(program, server)
     ours = (first / "constraints.txt").as_uri()
@@ -108,6 +109,7 @@ def test_one_environments_constraints_hold_back_no_other(program: Program, serve
     assert (inside["PIP_CONSTRAINT"], inside["UV_CONSTRAINT"]) == (theirs, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["pip", "pip3", "pip3.12"])
 def test_another_environments_pip_is_never_run(
     program: Program, server: IndexServer, command: str, tmp_path: Path
@@ -125,6 +127,7 @@ def test_another_environments_pip_is_never_run(
     assert not (tmp_path / "called").exists()
 
 
+@pytest.mark.slow
 def test_variables_that_lead_elsewhere_do_not_reach_inside(lived: Program, tmp_path: Path) -> None:
     packages, sources = tmp_path / "other" / "site-packages", tmp_path / "sources"
     (packages / "pip").mkdir(parents=True)

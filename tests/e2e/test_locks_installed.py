@@ -86,6 +86,7 @@ def replicas_in(text: str, network: Network) -> set[str]:
     return {name for name, item in network.replicas.items() if item.url in text}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_lock_names_no_mirror_and_uv_makes_the_same_set_of_it(
     maker: Program, sharer: Program, network: Network, tmp_path: Path, layout: str
@@ -167,6 +168,7 @@ def test_an_environment_from_a_lock_is_the_locked_one_wherever_its_files_come_fr
     assert hashed == {package.name: (package.wheels or ())[0].hashes["sha256"] for package in locked}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tinydep", "torch"])
 def test_a_file_with_other_bytes_is_not_installed(
     user: Program, lock: Path, tmp_path: Path, name: str

@@ -91,6 +91,7 @@ def test_named_machines_that_do_not_go_together_are_parted(
     assert len(done.data["groups"]) == 3
 
 
+@pytest.mark.slow
 def test_what_would_make_it_one_is_said_and_holds(
     tmp_path: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_folder_without_a_machine_is_bad_input(
     assert shared.run("plan", "--machines", tmp_path / "nowhere", *mirrors).status == 2
 
 
+@pytest.mark.slow
 def test_names_of_files_and_gpus_are_printed_in_one_line_each(
     lab: Path, shared: Program, mirrors: tuple[str, ...]
 ) -> None:
@@ -226,6 +228,7 @@ def test_create_makes_one_environment_and_refuses_several(
     assert dry.torch == "2.14.1+cu126"
 
 
+@pytest.mark.slow
 def test_pages_are_read_once_for_a_platform_however_many_machines_there_are(
     tmp_path: Path, program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

@@ -52,6 +52,7 @@ def rows_of(done: Done) -> dict[str, dict[str, Any]]:
     return {item["name"]: item for item in done.envelope["data"]["mirrors"]}
 
 
+@pytest.mark.slow
 def test_each_mirror_is_asked_for_the_file_of_this_machine_s_plan(h100: Program, network: Network) -> None:
     done = h100.run("mirrors", "check", *HERE, "--json")
     assert done.status == 0, done.err
@@ -73,6 +74,7 @@ def test_each_mirror_is_asked_for_the_file_of_this_machine_s_plan(h100: Program,
         assert "PyPI's own" in fields[name]["problem"]
 
 
+@pytest.mark.slow
 def test_a_mirror_is_measured_by_a_part_of_the_very_wheel(h100: Program, network: Network) -> None:
     check(h100, "nju")
     files = network.nju.files_asked()
@@ -81,6 +83,7 @@ def test_a_mirror_is_measured_by_a_part_of_the_very_wheel(h100: Program, network
     assert set(network.asked()) == {"nju"}
 
 
+@pytest.mark.slow
 def test_a_person_reads_a_table_best_first(h100: Program) -> None:
     done = h100.run("mirrors", "check", "nju", "tuna", "douban")
     assert done.status == 0, done.err
@@ -92,6 +95,7 @@ def test_a_person_reads_a_table_best_first(h100: Program) -> None:
     assert BEST in done.err
 
 
+@pytest.mark.slow
 def test_without_names_all_are_checked_and_retired_ones_are_dead_without_a_request(user: Program) -> None:
     fields = check(user)
     assert set(fields) >= {*HERE, "bfsu", "douban", "hustunique"}
@@ -134,6 +138,7 @@ def test_a_name_of_no_mirror_is_bad_usage(user: Program) -> None:
     assert user.run("mirrors", "check", "nyu", "--json").error["code"] == "unknown-mirror"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -164,6 +169,7 @@ def test_where_none_answers_it_is_no_success(user: Program, network: Network) ->
     assert user.run("mirrors", "check", "douban").status == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "words"), [("403", "403"), ("soft-404", "text page"), ("504", "504")])
 def test_a_file_that_is_listed_and_can_not_be_read_is_not_had(
     h100: Program, network: Network, fault: Fault, words: str
@@ -284,6 +290,7 @@ def test_auto_goes_by_what_was_measured(h100: Program, network: Network) -> None
     assert not network.files_from()
 
 
+@pytest.mark.slow
 def test_what_a_plan_measured_a_plan_goes_by(h100: Program, network: Network) -> None:
     with network.down("official", "r2", "pypi", "pypi_files"):
         with network.failing("nju", "trickle", ".whl"):
@@ -298,6 +305,7 @@ def test_what_a_plan_measured_a_plan_goes_by(h100: Program, network: Network) ->
     assert {item["name"] for item in memory["speeds"]} >= {"nju", "aliyun", "sjtu"}
 
 
+@pytest.mark.slow
 def test_an_address_is_checked_as_it_is_given(h100: Program, network: Network) -> None:
     mirrors = {item["name"]: item for item in h100.run("mirrors", "list", "--json").data["mirrors"]}
     whole = mirrors["nju"]["torch"]["address"].partition("/{variant}")[0]

@@ -73,6 +73,7 @@ WRONG: tuple[tuple[Fault, tuple[str, ...]], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "words"), every(3, WRONG))
 def test_a_file_that_is_not_what_was_listed_is_had_from_the_next_mirror(
     user: Program, network: Network, fault: Fault, words: tuple[str, ...]
@@ -90,6 +91,7 @@ def test_a_file_that_is_not_what_was_listed_is_had_from_the_next_mirror(
         assert left_over(user, bytes(byte ^ 0x55 for byte in content)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["truncated", "wrong"])
 def test_a_file_that_no_mirror_has_whole_is_never_installed(
     user: Program, network: Network, fault: Fault
@@ -138,6 +140,7 @@ def _part_of(user: Program, size: int) -> Path:
     return pytest.fail("nothing came")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["cut", "cut-once", "reset-once", "503-once"])
 def test_a_download_that_breaks_goes_on_where_it_was(user: Program, network: Network, fault: Fault) -> None:
     """FM15: connections are reset on large files; a ranged request has the rest."""
@@ -208,6 +211,7 @@ def test_another_mirror_of_pypi_is_taken_where_metadata_is_missing(user: Program
     assert told(done, network, "tuna", "404", "metadata")
 
 
+@pytest.mark.slow
 def test_another_package_does_not_bring_another_torch(user: Program, network: Network) -> None:
     """FM20: the mirror of PyPI has a newer torch, of another build."""
     made = tiny_wheel(user.root / "wheels", "wantstorch", "1.0", requires=("torch>=2",), tag=TAG)
@@ -218,6 +222,7 @@ def test_another_package_does_not_bring_another_torch(user: Program, network: Ne
     assert installed(user)["torch"] == "2.14.1+cpu"
 
 
+@pytest.mark.slow
 def test_dependencies_come_from_the_mirror_of_pypi(user: Program, network: Network) -> None:
     """FM11, FM37: torch's index links theirs to elsewhere, or drops them."""
     made = tiny_wheel(user.root / "wheels", "nvidia_tiny", "1.0")

@@ -96,6 +96,7 @@ def check_came_from(network: Network, layout: str) -> None:
         assert not {"official", "r2", "pypi", "pypi_files"} & set(network.asked())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", every(4, LAYOUTS))
 def test_the_commands_for_uv_install_from_every_layout(
     user: Program, paster: Program, network: Network, tmp_path: Path, layout: str

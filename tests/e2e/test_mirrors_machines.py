@@ -117,6 +117,7 @@ def with_gpu() -> list[Table]:
     return [item for item in tables() if item.machine.gpus]
 
 
+@pytest.mark.slow
 def test_tsinghua_alone_gives_a_machine_without_gpu_the_cuda_build_and_says_so(
     planner: Planner, network: Network
 ) -> None:
@@ -190,6 +191,7 @@ ADDRESSES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("replica", "path", "name"), every(4, ADDRESSES))
 def test_every_layout_is_read_at_its_address(
     planner: Planner, network: Network, replica: str, path: str, name: str
@@ -221,6 +223,7 @@ def test_the_digests_that_a_listing_lacks_are_those_known_from_elsewhere(
 # auto
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", every(3, ("slow", "reset", "hang"), first=1))
 def test_official_that_is_slow_or_dead_stops_no_plan(planner: Planner, network: Network, state: str) -> None:
     with network.down("official", "r2", "pypi", "pypi_files", fault=state):  # type: ignore[arg-type]
@@ -231,12 +234,14 @@ def test_official_that_is_slow_or_dead_stops_no_plan(planner: Planner, network: 
             assert compared(item, outcome, network, *allowed) == []
 
 
+@pytest.mark.slow
 def test_auto_is_official_where_official_answers(planner: Planner, network: Network) -> None:
     for name in SOME:
         outcome = planner.outcome(table(name), "auto")
         assert compared(table(name), outcome, network, "r2") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["reset", "403"])
 def test_mirrors_stand_in_by_themselves_where_the_torch_index_does_not_answer(
     planner: Planner, network: Network, fault: str
@@ -324,6 +329,7 @@ def test_auto_takes_the_mirror_whose_wheels_come_fastest(planner: Planner, netwo
     assert compared(item, plan, network, "aliyun") == []
 
 
+@pytest.mark.slow
 def test_a_mirror_that_is_down_is_passed_over(planner: Planner, network: Network) -> None:
     item = table(H100_535)
     with network.down("nju"):

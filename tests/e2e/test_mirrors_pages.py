@@ -58,6 +58,7 @@ FAULTS: tuple[tuple[Fault, tuple[str, ...]], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fault", "words"), every(3, FAULTS))
 def test_a_page_that_can_not_be_read_is_told_and_the_next_mirror_taken(
     user: Program, network: Network, fault: Fault, words: tuple[str, ...]
@@ -117,6 +118,7 @@ def test_an_index_that_sends_upstream_is_told(user: Program, network: Network) -
     assert torch_from(done, network) == "nju"
 
 
+@pytest.mark.slow
 def test_links_that_leave_the_mirror_are_told_and_not_followed(user: Program, network: Network) -> None:
     """FM10: NJU's pages linked to download-r2 until May 2026."""
     with network.switched("nju_torch", leaks_to=network.r2):
@@ -159,6 +161,7 @@ def test_the_very_file_is_looked_for_on_each_mirror(user: Program, network: Netw
     assert torch_from(done, network) == "nju"
 
 
+@pytest.mark.slow
 def test_a_flat_listing_is_no_index_for_pip_and_is_given_as_find_links(
     user: Program, network: Network
 ) -> None:
@@ -194,6 +197,7 @@ def test_every_request_says_who_asks(user: Program, network: Network) -> None:
     assert all(agents)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["nju", "aliyun"])
 def test_tls_that_fails_is_told_and_never_switched_off(user: Program, network: Network, layout: str) -> None:
     """FM29: the replica speaks no TLS, so its certificate can't be looked at."""

@@ -131,6 +131,7 @@ def test_a_line_of_poetry_is_named_with_its_project(program: Program) -> None:
     assert "pyproject.toml:3 torch 1.10.0 -> 2." in done.out
 
 
+@pytest.mark.slow
 def test_only_what_a_readme_says_is_no_file_to_write(program: Program) -> None:
     folder = program.root / "work" / "told"
     folder.mkdir(parents=True)
@@ -158,6 +159,7 @@ def checkout(program: Program) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_patch_is_shown_with_reasons_and_the_files_stay_as_they_are(
     program: Program, checkout: Path
 ) -> None:
@@ -173,6 +175,7 @@ def test_the_patch_is_shown_with_reasons_and_the_files_stay_as_they_are(
     assert "gpuenv create NAME --adapt" in done.err
 
 
+@pytest.mark.slow
 def test_write_changes_the_files_and_tells_how_to_undo_it(program: Program, checkout: Path) -> None:
     file = checkout / "requirements.txt"
     before = file.read_bytes()

@@ -38,6 +38,7 @@ def steps(program: Program) -> str:
     return log.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @needs_pip
 @pytest.mark.parametrize("without", [(), ("tinydep",), ("tinydep", "mylib")])
 def test_pip_installs_what_was_resolved_by_hash(

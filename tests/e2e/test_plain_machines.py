@@ -59,6 +59,7 @@ def warned(done: Done) -> str:
     return " ".join(warning["message"] for warning in done.envelope["warnings"])
 
 
+@pytest.mark.slow
 def test_without_a_gpu_pypi_alone_gives_its_own_build_and_says_so(machine: Program, network: Network) -> None:
     with network.down("official", "r2", *MIRRORS):
         done = create_first(machine)
@@ -68,6 +69,7 @@ def test_without_a_gpu_pypi_alone_gives_its_own_build_and_says_so(machine: Progr
     assert network.official.url.removeprefix("http://").split(":")[0] in warned(done)
 
 
+@pytest.mark.slow
 def test_without_a_gpu_a_wheelhouse_with_torch_alone_is_enough(
     machine: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -137,6 +139,7 @@ def bubblewrap() -> None:
         pytest.skip("bubblewrap was not found, or may not be used")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bubblewrap")
 def test_a_read_only_home_is_named_with_the_way_round_it(machine: Program) -> None:
     at_home = machine.with_(GPUENV_DATA_DIR=None, GPUENV_CACHE_DIR=None)

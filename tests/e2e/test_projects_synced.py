@@ -146,6 +146,7 @@ def test_a_file_of_the_users_own_is_never_written_over(
     assert network.asked() == before
 
 
+@pytest.mark.slow
 def test_what_gpuenv_made_is_made_anew(user: Program, tmp_path: Path) -> None:
     project = tmp_path / "project"
     first = write(user, project, *TORCH, *options("official"))

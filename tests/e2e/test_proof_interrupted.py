@@ -38,6 +38,7 @@ def record(program: Program, name: str) -> dict[str, object]:
     return dict(json.loads((program.environments / name / "gpuenv.json").read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
 )

@@ -115,6 +115,7 @@ def test_one_index_that_is_down_does_not_stop_a_plan_that_another_can_serve(
         assert any(server.pytorch in warning["message"] for warning in done.envelope["warnings"])
 
 
+@pytest.mark.slow
 def test_an_index_that_refuses_connections_does_not_stop_a_plan(
     program: Program, server: IndexServer
 ) -> None:
@@ -126,6 +127,7 @@ def test_an_index_that_refuses_connections_does_not_stop_a_plan(
     assert dead not in argv
 
 
+@pytest.mark.slow
 def test_a_dead_mirror_of_pypi_is_not_handed_to_the_installer(program: Program, server: IndexServer) -> None:
     dead = f"{dead_url()}/simple"
     done = plan(program, "--mirror", dead, "--mirror", server.pytorch, "--mirror", server.pypi)

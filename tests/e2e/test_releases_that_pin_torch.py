@@ -75,6 +75,7 @@ def test_a_release_is_not_taken_whose_wheels_are_for_a_newer_cuda(
     assert len(read_releases(server)) <= 7  # of 19
 
 
+@pytest.mark.slow
 def test_what_runs_here_but_is_years_old_needs_a_yes(
     program: Program, server: IndexServer, mirrors: tuple[str, ...]
 ) -> None:

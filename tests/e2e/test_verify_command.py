@@ -48,6 +48,7 @@ def test_a_cpu_build_on_a_machine_with_a_gpu_is_proven_only_where_it_was_request
     assert program.run("verify", "requested").status == 0
 
 
+@pytest.mark.slow
 def test_without_a_name_it_is_the_active_environment_else_the_only_one(
     program: Program, mirrors: tuple[str, ...]
 ) -> None:

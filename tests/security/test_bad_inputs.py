@@ -45,6 +45,7 @@ def _faults_of_file(place: Place, shape: str, file: Path, ended: Done) -> list[s
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", every(8, PLACES))
 def test_a_file_of_any_shape_is_answered(name: str, tmp_path: Path) -> None:
     location = PLACES[name]

@@ -59,6 +59,7 @@ def hostile(folder: Path, kind: str, name: str, url: str) -> None:
     folder.joinpath(name).write_text(text, encoding="utf-8")
 
 
+@pytest.mark.slow
 @attack(
     "leaves a uv.toml or `[tool.uv]` in the checkout",
     "other packages, from other indexes",
@@ -303,6 +304,7 @@ def test_relative_wheelhouses_are_relative_to_where_one_stands(
     assert installed(program.environments / "paper")["torch"] == "2.14.1+cpu"
 
 
+@pytest.mark.slow
 def test_a_plan_that_gpuenv_wrote_into_the_folder_changes_nothing(
     program: Program, checkout: Path, asked: tuple[str, ...]
 ) -> None:

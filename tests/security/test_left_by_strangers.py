@@ -541,6 +541,7 @@ def test_a_pipe_in_place_of_the_note_of_the_last_use_holds_nobody_up(place: Envi
     mark_used(place.path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["gpuenv.json", ".gpuenv-kernels", "pip.conf", str(SITE / "torch-2.14.1.dist-info" / "METADATA"),
              str(SITE / "torch" / "version.py"), "pyvenv.cfg"]

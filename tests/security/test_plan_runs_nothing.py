@@ -201,6 +201,7 @@ def test_a_project_of_a_trusted_index_may_be_built_for_its_metadata_and_that_is_
     assert marker.exists()
 
 
+@pytest.mark.slow
 @attack(
     "has a project without a wheel on an index, and `--only-binary` is given",
     "their back end run",

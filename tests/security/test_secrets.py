@@ -101,6 +101,7 @@ def started(program: Program) -> list[list[str]]:
     return [json.loads(line) for line in (program.root / "started").read_text().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("manager", "way"), EACH)
 def test_create_installs_and_no_password_is_seen(
     recorded: Program, guarded: IndexServer, manager: str, way: str

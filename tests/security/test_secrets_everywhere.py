@@ -163,6 +163,7 @@ def is_secret(text: str) -> bool:
     return PASSWORD in text or CANARY in text
 
 
+@pytest.mark.slow
 def test_the_commands_ran(swept: Swept) -> None:
     statuses = {" ".join(words[:2]): status for words, status, _, _ in swept.commands if words[0] != "plan"}
     assert statuses["create paper"] == 0, swept.commands[0]

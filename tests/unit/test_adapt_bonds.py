@@ -89,6 +89,7 @@ def test_one_without_a_known_release_for_the_pinned_torch_stays_and_is_named() -
     assert changes == ()
 
 
+@pytest.mark.slow
 def test_each_build_goes_with_what_its_row_pins_and_with_no_other_release() -> None:
     question = question_of(left("torch"), RTX_4090)
     python, rows = PythonOffer("3.12"), matrices.load("dependencies")

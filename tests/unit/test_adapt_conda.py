@@ -102,6 +102,7 @@ def test_cuda_libraries_that_a_build_takes_stay(tmp_path: Path, monkeypatch: pyt
     assert adapted(FILES["forge"], OLD, tmp_path, monkeypatch).changes == ()
 
 
+@pytest.mark.slow
 def test_a_torch_that_moves_to_builds_with_parts_of_cuda_gets_the_channel_that_has_those(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +234,7 @@ def test_the_nearest_release_is_the_one_that_brute_force_finds(data: st.DataObje
     assert BUILT.is_built(row["project"], SpecifierSet(f"=={wanted}"), python) == (python in row["pythons"])
 
 
+@pytest.mark.slow
 def test_another_patch_release_of_python_is_nearer_than_another_minor_one_and_moves_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +274,7 @@ def asked_in(paper: str) -> dict[str, str]:
 CASES = [(paper, machine) for paper in OF_CONDA for machine in CAPABILITIES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("paper", "machine"), every(11, CASES))
 def test_no_build_of_a_channel_that_runs_is_fewer_releases_from_the_papers_torch(
     paper: str, machine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

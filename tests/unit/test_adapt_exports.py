@@ -15,6 +15,7 @@ WINDOWS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_export_of_windows_keeps_its_releases_and_loses_its_builds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

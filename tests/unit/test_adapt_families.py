@@ -25,6 +25,7 @@ def changes(*lines: str, new: bool = False) -> dict[str | None, str | None]:
     return {item.old: item.new for item in adapted(left(*lines), NEW if new else OLD)[1]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "becomes"),
     [
@@ -57,6 +58,7 @@ def test_what_is_for_torchs_cuda_stays(line: str) -> None:
     assert changes("torch==2.4.1", line) == {}
 
 
+@pytest.mark.slow
 def test_the_cuda_of_torch_counts_once_it_has_moved() -> None:
     moved = changes("torch==1.13.1+cu117", "cupy-cuda117", new=True)
     assert moved["cupy-cuda117"] == "cupy-cuda12x"

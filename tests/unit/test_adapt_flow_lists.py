@@ -28,6 +28,7 @@ def dependencies(
     return list(document["dependencies"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "machine", "manager", "expected"),
     [

@@ -90,6 +90,7 @@ def _holds(command: str, asked: Asked) -> bool:
     return bool(decide(with_pages(asked.again(command).question())).choices)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("project", PROJECTS)
 def test_no_newer_torch_has_a_wheel_on_any_page(project: str) -> None:
     inputs = question(H100, project)
@@ -119,6 +120,7 @@ def test_flash_attn_is_taken_with_the_abi_of_torch() -> None:
         assert f"cxx11abi{abi}-cp311" in name
 
 
+@pytest.mark.slow
 def test_a_release_without_code_for_the_gpu_is_passed_over() -> None:
     error = refusal(question(RTX_5090, "flash-attn==2.7.4.post1"))
     assert "sm_80 sm_90, none of which runs on 12.0" in texts(error) or "no wheel" in texts(error)
@@ -276,6 +278,7 @@ def test_pages_without_a_wheel_end_in_a_refusal(shop: Pages) -> None:
         assert "no wheel" in texts(refusal(question(H100, project, shop=shop)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["a b", "a\nb", "a\u00a0b", "\u202e"])
 def test_an_address_that_would_end_early_is_passed_over(folder: str) -> None:
     mine = IndexSource("flat", f"https://wheels.example.com/{folder}/all.html", "option --find-links")

@@ -299,6 +299,7 @@ def test_a_pin_that_the_record_denies_is_refused(
     assert "asks for torch==2.7.0, and was built with 2.6.0" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "basis", "evidence"),
     [

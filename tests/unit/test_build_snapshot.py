@@ -49,6 +49,7 @@ def test_a_file_with_several_hashes_has_none(workshop: Workshop) -> None:
     assert "sha256" not in row
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

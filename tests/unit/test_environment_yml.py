@@ -190,6 +190,7 @@ def test_a_channels_file_asks_for_the_very_build_in_three_fields(channel: str, o
     assert document["variables"] == {"PYTHONNOUSERSITE": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("channel", "one"), SERVED)
 def test_what_is_written_is_read_as_the_same_request(channel: str, one: Any) -> None:
     made = plan_of_channel(channel, one, "torch", "torchvision")

@@ -62,6 +62,7 @@ def test_each_sample_is_told_by_its_own_signature_first(row: dict[str, Any]) -> 
     assert [text for text in row["samples"] if ids(text)[:1] != [row["id"]]] == []
 
 
+@pytest.mark.slow
 def test_what_is_a_case_of_a_broader_cause_tells_that_one_too() -> None:
     """Who knows only the broader causes finds theirs among the first three; it has no case of its own."""
     cases = {row["id"]: row for row in ROWS if row["case_of"]}
@@ -161,6 +162,7 @@ DRESSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tried", TRIED)
 @pytest.mark.parametrize("number", range(len(DRESSES)), ids=list(DRESSES))
 def test_how_a_message_was_written_down_does_not_matter(number: int, tried: int) -> None:

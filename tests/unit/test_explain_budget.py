@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
 from explaining import explain
 
 from gpuenv.explanation.explain import load_signatures
@@ -50,6 +51,7 @@ def test_without_a_budget_nothing_is_searched() -> None:
     assert (examined.matches, examined.whole) == ((), False)
 
 
+@pytest.mark.slow
 def test_a_text_with_the_words_of_everything_ends_and_says_that_lines_are_left_out() -> None:
     examined = examine(HOSTILE, SIGNATURES, time.process_time)
     assert not examined.whole

@@ -20,6 +20,7 @@ def planned(driver: str, *words: str, gpu: str = "9.0") -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "instead"),
     [

@@ -49,6 +49,7 @@ def test_a_build_is_covered_or_the_reason_told(
     assert cover(made, parse_compute_capability(gpu), KNOWLEDGE) == covered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("driver_version", "gpus", "short"),
     [

@@ -204,6 +204,7 @@ def is_told(name: str, outcome: Outcome) -> bool:
     return any((failure.rule, failure.subject) == ("known-bad", name) for failure in failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "condition"), every(8, JUDGED_HERE))
 def test_a_plan_works_around_it_or_warns_of_it_or_rejects_it(name: str, condition: Condition) -> None:
     outcomes = [
@@ -267,6 +268,7 @@ def failing(build: TorchBuild, gpu: str, stated: str = "595.45.04") -> set[str]:
     return {failure.rule for rule in rules for failure in rule.check(candidate, target, KNOWLEDGE)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "condition"), conditions("kernels", "library"))
 def test_every_build_that_meets_the_condition_has_nothing_for_the_gpu(
     name: str, condition: Condition

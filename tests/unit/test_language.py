@@ -275,6 +275,7 @@ def _has_docstring(node: ast.AST) -> bool:
     return isinstance(node, (ast.FunctionDef, ast.ClassDef))
 
 
+@pytest.mark.slow
 def test_what_a_parser_complains_of_is_translated() -> None:
     """A reason is shown inside of a message: so each is given to `tr` where it is raised."""
     assert sorted(_untranslated_reasons()) == []

@@ -76,6 +76,7 @@ def runs(torch: str, question: ResolutionInput) -> bool:
     return any(item.candidate.cuda.major == cuda_of_pypi(torch) for item in choices if item.candidate.cuda)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("driver", every(3, ["570.133.07", "535.104.05", "580.95.05"]))
 @pytest.mark.parametrize(
     "words",

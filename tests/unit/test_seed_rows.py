@@ -71,6 +71,7 @@ def test_the_checks_are_doctors(row: dict[str, Any]) -> None:
     assert set(row["checks"]) <= known
 
 
+@pytest.mark.slow
 @having("trial")
 def test_a_mismatch_is_refused_by_its_rule_or_does_not_arise(row: dict[str, Any]) -> None:
     trial = row["trial"]

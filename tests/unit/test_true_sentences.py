@@ -145,6 +145,7 @@ def test_of_all_questions_no_sentence_of_a_known_kind_is_false() -> None:
     assert [match[0] for match, holds in matches if not holds(*match.groups())] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pattern", "holds"), KINDS, ids=[holds.__name__ for _, holds in KINDS])
 def test_a_kind_of_sentence_is_what_the_rows_say(
     pattern: str, holds: Callable[..., bool], told: set[str]
