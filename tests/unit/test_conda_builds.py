@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.model.python import PythonOffer, parse_python_tag
-from gpuenv.model.wheel import PLATFORMS, Platform
+from gpuenv.model.wheel import CUDA_PLATFORMS, Platform
 from gpuenv.planning.conda.choose import conda_builds, conda_pythons
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.conda.builds import (
@@ -64,7 +64,7 @@ def test_a_row_is_a_build_with_what_a_solver_is_told_beside() -> None:
     "change",
     [
         {"torch": "two"}, {"pythons": None}, {"architectures": ["sm_x"]},
-        {"platform": "osx-64"}, {"torchvision": ["x"]}, {"cuda": "12"},
+        {"platform": "freebsd-64"}, {"torchvision": ["x"]}, {"cuda": "12"},
     ],
 )  # fmt: skip
 def test_a_bad_row_is_refused(change: dict[str, Any]) -> None:
@@ -183,7 +183,7 @@ def test_libraries_on_nvidias_channel_are_asked_of_it(builds: tuple[CondaBuild, 
             assert build.channels == ("pytorch", "nvidia", "conda-forge")
 
 
-@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("platform", CUDA_PLATFORMS)
 def test_a_platform_has_the_builds_of_a_channel_and_pythons_for_them(platform: Platform) -> None:
     result = conda_builds("conda-forge", platform)
     assert result

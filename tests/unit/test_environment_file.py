@@ -160,6 +160,8 @@ def test_a_line_with_a_selector_counts_on_its_platforms(platform: Platform) -> N
         "linux-64": {"always", "linux", "x86", "not-win", "note"},
         "linux-aarch64": {"always", "linux", "not-win", "either", "note"},
         "win-64": {"always", "win", "either", "note"},
+        "osx-arm64": {"always", "not-win", "note"},
+        "osx-64": {"always", "not-win", "note"},
     }
     assert set(file.specs) == wanted[platform]
 

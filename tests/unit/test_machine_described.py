@@ -133,7 +133,7 @@ def test_glibc_is_an_option_of_linux() -> None:
         ("bad-driver", {"driver": "newest", "gpus": ("8.6",)}),
         ("bad-glibc", {"glibc": "musl"}),
         ("unknown-gpu", {"gpus": ("RTX 3080 Tie",)}),
-        ("unknown-platform", {"platform": "osx-arm64"}),
+        ("unknown-platform", {"platform": "freebsd-64"}),
     ],
 )
 def test_what_cannot_be_read_is_a_usage_error_with_a_fix(code: str, options: dict[str, object]) -> None:

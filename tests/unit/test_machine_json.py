@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from gpuenv.model.accelerator import ACCELERATOR_KINDS, Accelerator
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import (
     Driver,
@@ -34,7 +36,12 @@ DRIVERS = st.builds("{}.{}.{:02d}".format, st.integers(10, 999), st.integers(0, 
 MAYBE_TEXT = st.none() | st.text()
 SYSTEMS = st.builds(
     System, st.text(), st.text(), MAYBE_TEXT, st.none() | st.builds("{}.{}".format, NUMBERS, NUMBERS),
-    st.booleans(), MAYBE_TEXT,
+    st.booleans(), MAYBE_TEXT, st.none() | st.builds("{}.{}".format, NUMBERS, NUMBERS), MAYBE_TEXT,
+)  # fmt: skip
+ACCELERATORS = st.builds(
+    Accelerator, st.none() | st.sampled_from(ACCELERATOR_KINDS), st.text(), NUMBERS, MAYBE_TEXT, MAYBE_TEXT,
+    st.none() | st.integers(0), st.none() | st.sampled_from(["744c", "1586"]),
+    st.none() | st.sampled_from(["c8", "00"]), st.none() | st.booleans(), st.booleans(),
 )  # fmt: skip
 GPUS = st.builds(
     Gpu, NUMBERS, MAYBE_TEXT, st.none() | CAPABILITIES, st.none() | st.integers(0), MAYBE_TEXT, MAYBE_TEXT,
@@ -52,6 +59,12 @@ MACHINES = st.builds(
     ).map(tuple),
     facts=st.dictionaries(st.text(), st.text(), max_size=3).map(lambda facts: tuple(facts.items())),
     problems=st.lists(st.builds(Problem, st.text(), st.text()), max_size=2).map(tuple),
+    accelerators=st.lists(
+        ACCELERATORS, max_size=3, unique_by=lambda accelerator: (accelerator.vendor, accelerator.index)
+    ).map(tuple),
+    amdgpu=st.none() | st.sampled_from(["6.12.12", "5.18.13", "6.16.13"]),
+    l4t=st.none() | st.sampled_from(["36.4.3", "39.2", "35.4.1"]),
+    cann=st.none() | st.sampled_from(["8.2.RC1", "8.0.0", "8.3.RC1.alpha003", "7.0.1"]),
 )
 H100 = Machine(
     System("linux", "x86_64", "glibc", "2.35"),
@@ -74,7 +87,10 @@ def test_what_was_rendered_is_parsed_back(machine: Machine) -> None:
 def test_the_form_is_the_documented_one() -> None:
     data = render_machine(H100)
 
-    assert list(data) == ["system", "driver", "gpus", "toolkit", "managers", "pythons", "facts", "problems"]
+    assert list(data) == [
+        "system", "driver", "gpus", "toolkit", "managers", "pythons", "facts", "problems",
+        "accelerators", "amdgpu", "l4t", "cann",
+    ]  # fmt: skip
     assert data["driver"] == {"version": "450.80.02", "cuda": "11.0"}
     assert data["gpus"][0] == {
         "index": 0, "name": "NVIDIA H100", "compute_capability": "9.0", "memory_mib": 81559,
@@ -125,6 +141,26 @@ def gpu(**fields: Any) -> dict[str, Any]:
         (changed(system=None), "system: expected an object, got nothing"),
         (changed(system={"os": "linux"}), "system.arch: expected text, got nothing"),
         (changed(facts={"a": 1}), "facts.a: expected text, got 1"),
+        (
+            changed(accelerators=[{"index": 0, "vendor": "AMD", "kind": "hip"}]),
+            'accelerators[0].kind: expected text such as "rocm", got "hip"',
+        ),
+        (changed(accelerators=[{"index": 0}]), "accelerators[0].vendor: expected text, got nothing"),
+        (
+            changed(accelerators=[{"index": 0, "vendor": "AMD"}, {"index": 0, "vendor": "AMD"}]),
+            "accelerators[1].index: 0 is a duplicate",
+        ),
+        (
+            changed(accelerators=[{"index": 0, "vendor": "AMD", "pci_id": "0x744c"}]),
+            'accelerators[0].pci_id: expected text such as "744c", got "0x744c"',
+        ),
+        (changed(amdgpu="new"), 'amdgpu: expected text such as "6.12.12", got "new"'),
+        (changed(l4t=36), 'l4t: expected text such as "36.4.3", got 36'),
+        (changed(cann="latest"), 'cann: expected text such as "8.2.RC1", got "latest"'),
+        (
+            changed(system={"os": "macos", "arch": "aarch64", "macos": "Sonoma"}),
+            'system.macos: expected text such as "14.5", got "Sonoma"',
+        ),
         ([], "the document: expected an object, got a list"),
         ("x" * 1000, f'the document: expected an object, got "{"x" * 56}...'),
         ({"schema_version": 2, "data": {}}, "schema_version: expected 1, got 2"),
@@ -166,3 +202,26 @@ def test_any_json_is_a_machine_or_a_value_error(data: object) -> None:
 def test_any_json_in_any_field_is_a_machine_or_a_value_error(key: str, value: object) -> None:
     with suppress(ValueError):
         assert isinstance(parse_machine(changed(**{key: value})), Machine)
+
+
+INTEGRATED = Accelerator("xpu", "Intel", 0, discrete=False)
+CARD = Accelerator("rocm", "AMD", 0, discrete=True)
+NPU = Accelerator(None, "Google", 0)
+
+
+@pytest.mark.parametrize(
+    ("machine", "kinds"),
+    [
+        (H100, ("cuda",)),
+        (replace(H100, accelerators=(CARD,)), ("cuda", "rocm")),
+        (replace(H100, gpus=(replace(H100.gpus[0], visible=False),), accelerators=(CARD,)), ("rocm",)),
+        (replace(H100, gpus=(), accelerators=(INTEGRATED, CARD, CARD)), ("rocm", "xpu")),
+        (replace(H100, gpus=(), accelerators=(replace(CARD, visible=False), INTEGRATED)), ("xpu",)),
+        (replace(H100, gpus=(), accelerators=(NPU,)), ()),
+    ],
+)
+def test_the_kinds_are_those_that_programs_see_the_likeliest_first(
+    machine: Machine, kinds: tuple[str, ...]
+) -> None:
+    assert machine.kinds == kinds
+    assert machine.kind == (kinds[0] if kinds else "cpu")

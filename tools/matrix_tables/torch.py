@@ -34,9 +34,9 @@ def build_torch(facts: Facts) -> list[Row]:
 def _wanted(fact: dict[str, str], facts: Facts) -> bool:
     if fact["platform"] not in PLATFORMS and fact["platform"] not in FOREIGN:
         raise UnusableFacts(f"torch_builds.csv: `{fact['platform']}` is no platform known here")
-    if not Variant(fact["variant"]).is_known and not _FOREIGN_VARIANT.fullmatch(fact["variant"]):
+    if not Variant(fact["variant"]).is_cuda_or_cpu and not _FOREIGN_VARIANT.fullmatch(fact["variant"]):
         raise UnusableFacts(f"torch_builds.csv: `{fact['variant']}` is no variant known here")
-    if fact["platform"] in FOREIGN or not Variant(fact["variant"]).is_known:
+    if fact["platform"] in FOREIGN or not Variant(fact["variant"]).is_cuda_or_cpu:
         return False
     if fact["evidence"] == "uncertain":
         facts.left_out.append(f"torch {fact['torch']} {fact['variant']} {fact['platform']}: {fact['note']}")

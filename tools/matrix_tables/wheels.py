@@ -79,7 +79,7 @@ def _wanted(project: str, filename: str, facts: Facts) -> bool:
     except InvalidWheelFilename as error:
         facts.left_out.append(f"wheels.json: {error}")
         return False
-    known = version.local is None or Variant(version.local).is_known
+    known = version.local is None or Variant(version.local).is_cuda_or_cpu
     fits = any(_PLATFORM.fullmatch(tag.platform) and tag.interpreter not in _GONE for tag in tags)
     return known and fits and not version.is_devrelease and version >= _FIRST.get(project, version)
 

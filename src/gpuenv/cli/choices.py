@@ -7,7 +7,8 @@ from typing import Literal
 LanguageName = Literal["auto", "en", "zh"]
 ManagerName = Literal["auto", "uv", "pip", "conda", "mamba", "micromamba", "rattler"]
 ChannelName = Literal["auto", "wheels", "conda-forge", "pytorch"]
-PlatformName = Literal["linux-64", "linux-aarch64", "win-64"]
+PlatformName = Literal["linux-64", "linux-aarch64", "win-64", "osx-arm64", "osx-64"]
+AcceleratorName = Literal["auto", "cuda", "rocm", "xpu", "mps", "npu", "cpu"]
 ScopeName = Literal["user", "environment", "site"]
 FormatName = Literal[
     "text", "json", "environment.yml", "requirements.txt", "pylock.toml", "pyproject", "pixi.toml",

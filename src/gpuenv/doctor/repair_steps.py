@@ -80,7 +80,7 @@ def _repair(diagnosis: Diagnosis, findings: Findings) -> Repair | NoRepair:
     companions = tuple(name for name in COMPANIONS if queries.dist_of(findings, name))
     extra = _wanted_numpy(diagnosis) if "D41" in ids else ()
     variant = queries.variant_of(findings)
-    keeps = not ids & set(_OTHER_BUILD) and variant is not None and variant.is_known
+    keeps = not ids & set(_OTHER_BUILD) and variant is not None and variant.is_cuda_or_cpu
     return Repair(
         attempts=tuple((torch, *companions, *extra) for torch in _torches(version, ids, findings)),
         cuda=str(variant) if keeps else "auto",

@@ -49,8 +49,13 @@ def _download(download: Download) -> dict[str, Any]:
 
 
 def render_package(package: PlannedPackage) -> dict[str, Any]:
-    """Return the JSON form; of a conda package, channel, build and subdir stand in place of the file."""
+    """Return the JSON form; of a conda package, channel, build and subdir stand in place of the file.
+
+    `extras` is there where a package has some.
+    """
     data: dict[str, Any] = to_builtins(package)
+    if not package.extras:
+        del data["extras"]
     for field in ("channel", "build", "subdir") if package.channel is None else ("filename",):
         del data[field]
     return data

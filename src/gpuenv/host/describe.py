@@ -22,6 +22,8 @@ _SYSTEMS = {
     "linux-64": ("linux", "x86_64"),
     "linux-aarch64": ("linux", "aarch64"),
     "win-64": ("windows", "x86_64"),
+    "osx-arm64": ("macos", "aarch64"),
+    "osx-64": ("macos", "x86_64"),
 }
 _GLIBC = re.compile(r"2\.\d{1,2}")
 # The base machine's facts that options on GPU and driver replace.

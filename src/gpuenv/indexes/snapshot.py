@@ -23,6 +23,8 @@ _TAG_ENDINGS: dict[Platform, tuple[str, str]] = {
     "linux-64": ("linux", "_x86_64"),
     "linux-aarch64": ("linux", "_aarch64"),
     "win-64": ("win", "_amd64"),
+    "osx-arm64": ("macosx", "_arm64"),
+    "osx-64": ("macosx", "_x86_64"),
 }
 _Row = Mapping[str, Any]
 _Release = tuple[NormalizedName, Version, Platform]

@@ -24,7 +24,11 @@ from gpuenv.untrusted.documents import load_toml
 
 LIMIT_S = 600.0
 _MACHINES = {"linux-64": "x86_64", "linux-aarch64": "aarch64"}
-_WINDOWS = "x86_64-pc-windows-msvc"
+_WITHOUT_GLIBC: dict[Platform, str] = {
+    "win-64": "x86_64-pc-windows-msvc",
+    "osx-arm64": "aarch64-apple-darwin",
+    "osx-64": "x86_64-apple-darwin",
+}
 _GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --python-platform`
 
 _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
@@ -179,8 +183,8 @@ def uv_platform(platform: Platform | None, glibc: str | None) -> str | None:
     """Return uv's name of a platform, with the newest manylinux that the glibc supports, by default 2.28."""
     if platform is None:
         return None
-    if platform == "win-64":
-        return _WINDOWS
+    if platform in _WITHOUT_GLIBC:
+        return _WITHOUT_GLIBC[platform]
     minor = int(glibc.split(".")[1]) if glibc and re.fullmatch(r"2\.\d{1,3}", glibc) else 28
     supported = max((item for item in _GLIBC_MINORS if item <= minor), default=_GLIBC_MINORS[0])
     return f"{_MACHINES[platform]}-manylinux_2_{supported}"

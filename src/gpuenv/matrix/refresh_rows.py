@@ -54,7 +54,7 @@ def torch_row(target: WheelTarget, facts: WheelFacts, known: Iterable[Row], date
     variant = facts.variant or target.variant or _required_variant(facts)
     if variant is None:
         raise NotEnoughError(_why(facts, tr("its CUDA version is not known")))
-    if not variant.is_known:
+    if not variant.is_cuda_or_cpu:
         raise NotEnoughError(tr("`{variant}` is not a variant that gpuenv plans", variant=variant))
     before = _same(target, variant, rows)
     borrowed = None

@@ -13,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.matrix_checks.refresh_targets import TORCH, platform_of, pythons_of
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import PLATFORMS, Platform, WheelFile
+from gpuenv.model.wheel import CUDA_PLATFORMS, Platform, WheelFile
 from gpuenv.resolution.candidate import release_of
 
 _BuildKey = tuple[Version, Platform, str, str]
@@ -47,7 +47,7 @@ def _listed(row: Row) -> PublishedWheel:
         file = WheelFile(file.name, file.version, file.tags, file.filename, "", Variant(local))
     platform = platform_of(file)
     everywhere = any(tag.platform == "any" for tag in file.tags)
-    return PublishedWheel(row, file, PLATFORMS if everywhere else (platform,) if platform else ())
+    return PublishedWheel(row, file, CUDA_PLATFORMS if everywhere else (platform,) if platform else ())
 
 
 def _parse(filename: str) -> WheelFile:

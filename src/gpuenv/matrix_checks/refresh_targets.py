@@ -15,7 +15,7 @@ from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.serialise import python_order
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import PLATFORM_TAGS, PLATFORMS, IndexKind, Platform, WheelFile
+from gpuenv.model.wheel import CUDA_PLATFORMS, PLATFORM_TAGS, IndexKind, Platform, WheelFile
 
 TORCH = "torch"
 PROJECTS = (TORCH, "torchvision", "torchaudio")
@@ -135,7 +135,7 @@ def _targets(listings: Iterable[Listing]) -> Iterator[WheelTarget]:
 
 
 def _groups_of(file: WheelFile) -> Iterator[tuple[Any, ...]]:
-    foreign = file.variant is not None and not file.variant.is_known
+    foreign = file.variant is not None and not file.variant.is_cuda_or_cpu
     platform = platform_of(file)
     if file.name in PROJECTS and platform and not foreign and not file.version.is_prerelease:
         index = "pypi" if file.variant is None else "pytorch"
@@ -151,7 +151,7 @@ def _keep_best(companions: dict[tuple[str, Version], WheelTarget], target: Wheel
 
 def _companion_rank(target: WheelTarget) -> tuple[bool, int, bool]:
     cpu = target.variant is not None and target.variant.is_cpu
-    return target.index != "pypi", PLATFORMS.index(target.platform), cpu
+    return target.index != "pypi", CUDA_PLATFORMS.index(target.platform), cpu
 
 
 def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
@@ -175,7 +175,7 @@ def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
 def platform_of(file: WheelFile) -> Platform | None:
     """Tell which of gpuenv's platforms a wheel is for."""
     tags = [tag.platform for tag in file.tags]
-    for platform in PLATFORMS:
+    for platform in CUDA_PLATFORMS:
         system, _, machine = PLATFORM_TAGS[platform].partition("_")
         if any(tag.endswith(machine) and system in tag and "musl" not in tag for tag in tags):
             return platform

@@ -184,7 +184,7 @@ def _of_newest(around: _Around) -> tuple[tuple[ProbeTarget, ...], ...]:
 
 def _official_builds(around: _Around) -> tuple[TorchBuild, ...]:
     builds = around.knowledge.builds_of(around.target.platform)
-    own = (build for build in builds if build.index == "pytorch" and build.variant.is_known)
+    own = (build for build in builds if build.index == "pytorch" and build.variant.is_cuda_or_cpu)
     return tuple(build for build in own if not build.torch.is_prerelease)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from packaging.version import Version
 
+from gpuenv.model.accelerator import Accelerator, AcceleratorKind
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion
 
@@ -32,6 +33,8 @@ class System(Struct, frozen=True):
     libc_version: str | None = None  # MAJOR.MINOR
     wsl: bool = False
     container: str | None = None  # docker, podman, lxc, ...
+    macos: str | None = None  # the release of macOS, 14.5
+    kernel: str | None = None  # Linux' release, 6.8.0-45-generic
 
 
 class Driver(Struct, frozen=True):
@@ -96,7 +99,11 @@ HARMLESS_PROBLEMS = frozenset(
 
 
 class Machine(Struct, frozen=True):
-    """One machine. `facts` pairs a field of the JSON form with where it was read."""
+    """One machine. `facts` pairs a field of the JSON form with where it was read.
+
+    `amdgpu` is the version of AMD's kernel driver as /sys/module/amdgpu/version has it, `l4t` the release of
+    Jetson Linux, `cann` that of Huawei's toolkit.
+    """
 
     system: System
     driver: Driver | None = None
@@ -106,6 +113,10 @@ class Machine(Struct, frozen=True):
     pythons: tuple[FoundPython, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     problems: tuple[Problem, ...] = ()
+    accelerators: tuple[Accelerator, ...] = ()
+    amdgpu: str | None = None
+    l4t: str | None = None
+    cann: str | None = None
 
     @property
     def visible_gpus(self) -> tuple[Gpu, ...]:
@@ -118,6 +129,18 @@ class Machine(Struct, frozen=True):
         return not self.gpus and self.driver is None and not self.blocking_problems
 
     @property
+    def kinds(self) -> tuple[AcceleratorKind, ...]:
+        """The kinds that programs see: NVIDIA's first, then cards before parts of the processor."""
+        nvidia: tuple[AcceleratorKind, ...] = ("cuda",) if self.visible_gpus else ()
+        seen = sorted((item for item in self.accelerators if item.visible), key=_is_integrated)
+        return tuple(dict.fromkeys((*nvidia, *(item.kind for item in seen if item.kind))))
+
+    @property
+    def kind(self) -> AcceleratorKind:
+        """The kind that counts unless another is asked for; the CPU's where there is none."""
+        return next(iter(self.kinds), "cpu")
+
+    @property
     def blocking_problems(self) -> tuple[Problem, ...]:
         """The problems because of which a machine without a usable GPU is not called one without a GPU."""
         return tuple(problem for problem in self.problems if problem.code not in HARMLESS_PROBLEMS)
@@ -125,3 +148,7 @@ class Machine(Struct, frozen=True):
     def source_of(self, field: str) -> str:
         """Where `field` (a dotted path of the JSON form, such as `driver.version`) was read."""
         return dict(self.facts).get(field, "not stated")
+
+
+def _is_integrated(accelerator: Accelerator) -> bool:
+    return accelerator.discrete is False

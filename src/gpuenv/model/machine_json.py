@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import Struct
 from packaging.version import InvalidVersion
 
 from gpuenv.i18n.messages import tr
+from gpuenv.model.accelerator import ACCELERATOR_KINDS, Accelerator, AcceleratorKind
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 from gpuenv.model.json_fields import Fields, wrong
 from gpuenv.model.machine import (
@@ -28,6 +30,11 @@ SCHEMA_VERSION = 1
 _COMMAND = "detect"
 _LIBC_VERSION = re.compile(r"\d{1,3}\.\d{1,3}")
 _PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3})?")
+_RELEASE = re.compile(r"\d{1,3}(\.\d{1,3}){0,2}")  # of macOS, of L4T
+_KERNEL_DRIVER = re.compile(r"\d{1,3}(\.\d{1,4}){1,3}")
+_CANN = re.compile(r"\d{1,2}(\.\d{1,2}){1,2}(\.(RC|alpha|beta|T)\d{1,4}){0,2}")
+_PCI_ID = re.compile(r"[0-9a-f]{4}")
+_PCI_REVISION = re.compile(r"[0-9a-f]{2}")
 _DRIVER = re.compile(r"\d{2,4}(\.\d{1,4}){0,3}")  # a bare branch, 535, is its least release
 
 
@@ -43,7 +50,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case tuple():
             return [_plain(item) for item in value]
-        case Machine() | System() | Driver() | Gpu() | Toolkit() | FoundManager() | FoundPython() | Problem():
+        case Struct():
             return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
     return value
 
@@ -64,6 +71,10 @@ def parse_machine(data: object) -> Machine:
         pythons=tuple(_parse_python(python) for python in fields.children("pythons")),
         facts=_parse_facts(fields.child("facts")),
         problems=tuple(_parse_problem(problem) for problem in fields.children("problems")),
+        accelerators=_distinct_accelerators(tuple(map(_parse_accelerator, fields.children("accelerators")))),
+        amdgpu=fields.optional_parsed("amdgpu", _matching(_KERNEL_DRIVER), "6.12.12"),
+        l4t=fields.optional_parsed("l4t", _matching(_RELEASE), "36.4.3"),
+        cann=fields.optional_parsed("cann", _matching(_CANN), "8.2.RC1"),
     )
 
 
@@ -86,6 +97,8 @@ def _parse_system(fields: Fields) -> System:
         libc_version=fields.optional_parsed("libc_version", _matching(_LIBC_VERSION), "2.31"),
         wsl=fields.flag("wsl", default=False),
         container=fields.optional_text("container"),
+        macos=fields.optional_parsed("macos", _matching(_RELEASE), "14.5"),
+        kernel=fields.optional_text("kernel"),
     )
 
 
@@ -130,11 +143,46 @@ def _distinct(gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
     seen: set[int] = set()
     for position, gpu in enumerate(gpus):
         if gpu.index in seen:
-            raise ValueError(
-                tr("gpus[{position}].index: {index} is a duplicate", position=position, index=gpu.index)
-            )
+            place = f"gpus[{position}].index"
+            raise ValueError(tr("{place}: {index} is a duplicate", place=place, index=gpu.index))
         seen.add(gpu.index)
     return gpus
+
+
+def _parse_accelerator(fields: Fields) -> Accelerator:
+    return Accelerator(
+        kind=fields.optional_parsed("kind", parse_kind, "rocm"),
+        vendor=fields.text("vendor"),
+        index=fields.count("index"),
+        name=fields.optional_text("name"),
+        architecture=fields.optional_text("architecture"),
+        memory_mib=fields.optional_count("memory_mib"),
+        pci_id=fields.optional_parsed("pci_id", _matching(_PCI_ID), "744c"),
+        revision=fields.optional_parsed("revision", _matching(_PCI_REVISION), "c8"),
+        discrete=fields.optional_flag("discrete"),
+        visible=fields.flag("visible", default=True),
+    )
+
+
+def _distinct_accelerators(accelerators: tuple[Accelerator, ...]) -> tuple[Accelerator, ...]:
+    seen: set[tuple[str, int]] = set()
+    for position, item in enumerate(accelerators):
+        if (item.vendor, item.index) in seen:
+            place = f"accelerators[{position}].index"
+            raise ValueError(tr("{place}: {index} is a duplicate", place=place, index=item.index))
+        seen.add((item.vendor, item.index))
+    return accelerators
+
+
+def parse_kind(text: str) -> AcceleratorKind:
+    """Parse `rocm`; raise ValueError for what is not a kind of accelerator."""
+    wanted = text.strip().lower()
+    for kind in ACCELERATOR_KINDS:
+        if kind == wanted:
+            return kind
+    raise ValueError(
+        tr("`{text}` is not a kind of accelerator ({known})", text=text, known=", ".join(ACCELERATOR_KINDS))
+    )
 
 
 def _parse_toolkit(fields: Fields) -> Toolkit:

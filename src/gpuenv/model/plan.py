@@ -21,6 +21,7 @@ class PlannedPackage(Struct, frozen=True):
     """One file that will be installed; `version` has its local part, `size` is in bytes.
 
     A conda package has `channel`, `build` and `subdir`, and `filename` only where a channel was read.
+    `extras` are those that the installer is given for it, such as `device-gfx1201`.
     """
 
     name: str
@@ -35,6 +36,7 @@ class PlannedPackage(Struct, frozen=True):
     channel: str | None = None
     build: str | None = None  # a pattern where no channel was read
     subdir: str | None = None
+    extras: tuple[str, ...] = ()
 
 
 class FilePlace(Struct, frozen=True):

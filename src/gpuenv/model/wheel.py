@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 from packaging.tags import Tag
@@ -13,12 +13,15 @@ from packaging.version import Version
 from gpuenv.model.capability import Architecture
 from gpuenv.model.variant import CudaVersion, Variant
 
-Platform = Literal["linux-64", "linux-aarch64", "win-64"]
-PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64", "win-64")
-PLATFORM_TAGS: Mapping[str, str] = {  # of wheels, without a glibc
+Platform = Literal["linux-64", "linux-aarch64", "win-64", "osx-arm64", "osx-64"]
+PLATFORMS: tuple[Platform, ...] = get_args(Platform)
+CUDA_PLATFORMS: tuple[Platform, ...] = ("linux-64", "linux-aarch64", "win-64")  # of matrices/torch.json
+PLATFORM_TAGS: Mapping[str, str] = {  # of wheels, without the glibc or macOS they need
     "linux-64": "linux_x86_64",
     "linux-aarch64": "linux_aarch64",
     "win-64": "win_amd64",
+    "osx-arm64": "macosx_arm64",
+    "osx-64": "macosx_x86_64",
 }
 Evidence = Literal["wheel", "matrix", "assumed"]
 IndexKind = Literal["pypi", "pytorch", "conda"]

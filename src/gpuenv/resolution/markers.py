@@ -8,6 +8,8 @@ _SYSTEMS: dict[Platform, tuple[str, str, str, str]] = {
     "linux-64": ("posix", "linux", "Linux", "x86_64"),
     "linux-aarch64": ("posix", "linux", "Linux", "aarch64"),
     "win-64": ("nt", "win32", "Windows", "AMD64"),
+    "osx-arm64": ("posix", "darwin", "Darwin", "arm64"),
+    "osx-64": ("posix", "darwin", "Darwin", "x86_64"),
 }
 
 

@@ -215,7 +215,7 @@ def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding,
             Finding("wrong-version", tr("torch {found} is installed; the plan had {planned}", **facts))
         )
     variant, planned = variant_of(torch), expectation.variant
-    if planned is not None and Variant(planned).is_known and variant not in (None, planned):
+    if planned is not None and Variant(planned).is_cuda_or_cpu and variant not in (None, planned):
         text = tr(
             "the installed torch is a {found} build; the plan had {planned}", found=variant, planned=planned
         )

@@ -37,6 +37,8 @@ _SYSTEMS: Mapping[Platform, tuple[str, str]] = {
     "linux-64": ("linux", "x86_64"),
     "linux-aarch64": ("linux", "aarch64"),
     "win-64": ("win", "amd64"),
+    "osx-arm64": ("macosx", "arm64"),
+    "osx-64": ("macosx", "x86_64"),
 }
 _NARROW = ("==", "~=")  # 3.7.1 alone, or 3.8 and its patches
 _SOURCE = "matrix dependencies.json"

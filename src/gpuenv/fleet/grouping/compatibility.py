@@ -66,7 +66,7 @@ class Compatibility:
 
     def mask(self, candidate: Candidate, classes: tuple[MachineClass, ...]) -> int:
         """Return the classes that a build works on, as bits; a CUDA build needs one with a GPU."""
-        if requested.check(candidate, self._request) or not candidate.variant.is_known:
+        if requested.check(candidate, self._request) or not candidate.variant.is_cuda_or_cpu:
             return 0
         mask = (1 << len(classes)) - 1
         for part in self._parts_of(classes):

@@ -20,6 +20,8 @@ _PLATFORM_TAGS: dict[Platform, re.Pattern[str]] = {
     "linux-64": re.compile(r"any|(?:linux|manylinux.*)_x86_64"),
     "linux-aarch64": re.compile(r"any|(?:linux|manylinux.*)_aarch64"),
     "win-64": re.compile(r"any|win_amd64"),
+    "osx-arm64": re.compile(r"any|macosx_.*_(?:arm64|universal2)"),
+    "osx-64": re.compile(r"any|macosx_.*_(?:x86_64|universal2)"),
 }
 
 

@@ -16,7 +16,7 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.knowledge.records import SYSTEMS, WORDS
 from gpuenv.model.capability import parse_architecture, parse_compute_capability
 from gpuenv.model.variant import Variant, parse_cuda_version
-from gpuenv.model.wheel import PLATFORMS
+from gpuenv.model.wheel import CUDA_PLATFORMS
 
 Check = Callable[[Any], object]  # raises ValueError or TypeError for what may not stand there
 
@@ -184,7 +184,7 @@ def _check_flag(value: Any) -> None:
 
 
 def _check_variant(text: str) -> None:
-    if not Variant(text).is_known:
+    if not Variant(text).is_cuda_or_cpu:
         raise ValueError(tr("`{text}` is not a valid variant (example: cu126)", text=text))
 
 
@@ -210,7 +210,7 @@ def _check_conditions(value: Any) -> None:
 
 _WORDS_ALLOWED: Mapping[str, tuple[str, ...]] = {
     "os": (*SYSTEMS, "macos"),
-    "platform": PLATFORMS,
+    "platform": CUDA_PLATFORMS,
     "index": ("pypi", "pytorch"),
 }
 TEXT = FieldType(_check_text, {"type": "string", "minLength": 1})
@@ -225,7 +225,7 @@ CAPABILITY = readable(parse_compute_capability, r"^[0-9]{1,2}\.[0-9]$")
 ARCHITECTURE = readable(parse_architecture, r"^(sm|compute)_[0-9]{2,3}[af]?$")
 VARIANT = readable(_check_variant, r"^(cpu|cu[0-9]{2,3})$")
 REQUIREMENT = readable(_check_requirement, r"^[A-Za-z0-9]")
-PLATFORM = one_of(*PLATFORMS)
+PLATFORM = one_of(*CUDA_PLATFORMS)
 PYTHON = matching(r"cp[0-9]{2,3}t?", N_("Python tag such as cp312"))
 WHEEL_PYTHON = matching(r"cp[0-9]{2,3}t?|py[23][0-9]*(\.py3)?", N_("Python tag such as cp312 or py3"))
 NAME = matching(r"[a-z0-9]+(-[a-z0-9]+)*", N_("normalized name of a project"))

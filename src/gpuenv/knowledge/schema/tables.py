@@ -45,7 +45,7 @@ from gpuenv.knowledge.schema.field_types import (
 )
 from gpuenv.knowledge.schema.mirrors import SHIPPED_FIELDS
 from gpuenv.model.plan import RULES
-from gpuenv.model.wheel import PLATFORMS
+from gpuenv.model.wheel import CUDA_PLATFORMS
 from gpuenv.signatures.catalogue import CLASSES, REPLANS
 
 Kinds = Mapping[str | None, Fields]
@@ -194,7 +194,7 @@ FIELDS: Mapping[str, Kinds] = {
     }},
     "dependencies": _kinds(
         build={"torch": VERSION, "variant": VARIANT, "platform": PLATFORM, "index": _INDEX, **_SIZES},
-        file={"project": TEXT, "version": VERSION, "platform": one_of(*PLATFORMS, ANY), **_SIZES},
+        file={"project": TEXT, "version": VERSION, "platform": one_of(*CUDA_PLATFORMS, ANY), **_SIZES},
     ),
     # projects bound to torch, and where wheels for which torch lie
     "ecosystem": _kinds(

@@ -21,7 +21,7 @@ from gpuenv.matrix.page.texts import page_texts
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.variant import CudaVersion, Variant
-from gpuenv.model.wheel import PLATFORMS, TorchBuild
+from gpuenv.model.wheel import CUDA_PLATFORMS, TorchBuild
 from gpuenv.resolution.gpu_coverage import (
     Coverage,
     GpuGeneration,
@@ -100,7 +100,7 @@ def page_data(knowledge: Knowledge, here: Here | None, *, made_by: str, made_on:
             for system in SYSTEMS
         },
         "systems": _SYSTEM_NAMES,
-        "platforms": list(PLATFORMS),
+        "platforms": list(CUDA_PLATFORMS),
         "indexes": _INDEXES,
         "rows": rows,
         "machine": render_here(here, knowledge) if here else None,

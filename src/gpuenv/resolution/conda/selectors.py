@@ -13,8 +13,10 @@ _TRUE = {
     "linux-64": frozenset({"linux", "unix", "linux64", "linux-64", "x86_64", "x86"}),
     "linux-aarch64": frozenset({"linux", "unix", "linux-aarch64", "aarch64"}),
     "win-64": frozenset({"win", "win64", "win-64", "x86_64", "x86"}),
+    "osx-arm64": frozenset({"osx", "unix", "osx-arm64", "arm64"}),
+    "osx-64": frozenset({"osx", "unix", "osx-64", "x86_64", "x86"}),
 }
-_KNOWN = frozenset().union(*_TRUE.values(), {"osx", "osx-64", "osx-arm64", "arm64", "win32", "linux32"})
+_KNOWN = frozenset().union(*_TRUE.values(), {"win32", "linux32"})
 
 
 def selected(listed: Any, platform: Platform, tell: Callable[[str], None]) -> Iterator[Any]:

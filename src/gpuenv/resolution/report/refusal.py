@@ -215,7 +215,7 @@ def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Beca
     variants = {
         candidate.variant
         for candidate in question.candidates
-        if candidate.torch in matching and candidate.variant.is_known
+        if candidate.torch in matching and candidate.variant.is_cuda_or_cpu
     }
     facts = {
         "torch": f"torch{specifier}",

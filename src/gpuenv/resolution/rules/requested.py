@@ -31,7 +31,7 @@ def in_question(candidate: Candidate, request: Request, target: Target) -> bool:
 
     This is the promise that a CPU build is never chosen by surprise.
     """
-    if not candidate.variant.is_known:
+    if not candidate.variant.is_cuda_or_cpu:
         return False
     if request.variant is not None:
         return candidate.variant.is_cpu == request.variant.is_cpu
