@@ -17,8 +17,8 @@ from plans import plan
 from gpuenv.environments.run_steps import StepEnvironment
 from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
+from gpuenv.i18n.amounts import render_size
 from gpuenv.installers.conda.commands import steps
-from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaChannel, CondaPin, CondaPlan
 from gpuenv.model.errors import GpuenvError, InstallFailed
 from gpuenv.model.plan import Plan

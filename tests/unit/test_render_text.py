@@ -12,7 +12,7 @@ from plans import H100, cpu_plan, package, plan
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.machine import render_machine_text
 from gpuenv.formats.text import render_text
-from gpuenv.model.amounts import render_size
+from gpuenv.i18n.amounts import render_size
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import Gpu, Machine, Toolkit
 from gpuenv.model.plan import Advice

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from gpuenv.formats.shell import one_line
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 
 
 class SizedChange(Protocol):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 from msgspec import Struct
 
 from gpuenv.cli.output import note
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import ngettext, tr
-from gpuenv.model.amounts import render_size
 from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.progress import ProgressColumn, Task
 from rich.text import Text
 
-from gpuenv.model.amounts import render_size
+from gpuenv.i18n.amounts import render_size
 
 
 class AmountsColumn(ProgressColumn):

@@ -18,7 +18,7 @@ DISK_FULL = "disk-full"
 def free_in(path: Path) -> str:
     """Return how much is free where a path lies, as a person reads it."""
     from gpuenv.files.disk_space import free_bytes  # noqa: PLC0415
-    from gpuenv.model.amounts import render_size  # noqa: PLC0415 - only where something went wrong
+    from gpuenv.i18n.amounts import render_size  # noqa: PLC0415 - only where something went wrong
 
     free = free_bytes(path)
     return "?" if free is None else render_size(free)

@@ -19,9 +19,9 @@ from filelock import FileLock, Timeout
 
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.http.timeouts import StoppedError, Watch
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, InstallFailed, UsageError
 from gpuenv.on_disk.directories import remove_tree
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.plan import Download
 

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, ngettext, tr
-from gpuenv.model.amounts import render_size
 from gpuenv.model.plan import CUDA_ON_CPU, Download, Plan, PlannedPackage
 
 

@@ -18,6 +18,7 @@ from gpuenv.environments.conda.unpacked_size import unpack_factor
 from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_unpacked_space, first_writable, is_same_disk
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_at
@@ -27,7 +28,6 @@ from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.explicit import takes_lists
 from gpuenv.installers.conda.solve import Solved, solve_somewhere
 from gpuenv.installers.conda.tool import Calling
-from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.on_disk.places import EnvironmentPaths

@@ -16,8 +16,8 @@ from gpuenv.environments.contents import last_use as usage
 from gpuenv.environments.contents.kernels import LIST
 from gpuenv.environments.ledger import PREFIXES
 from gpuenv.files.disk_space import existing_part, free_bytes
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.process import interruption
 

@@ -16,8 +16,8 @@ from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_file
 from gpuenv.cli.progress import following
 from gpuenv.files.write_output import write_file
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.model.amounts import render_size
 
 _MAY_RUN = 0o111
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))

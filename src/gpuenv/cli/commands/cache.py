@@ -10,8 +10,8 @@ from gpuenv.cache import manage as cache
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import check_terminal, confirm, note, print_warnings
 from gpuenv.cli.table import render_table
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.model.amounts import render_size
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 

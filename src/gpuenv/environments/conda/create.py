@@ -27,7 +27,6 @@ from gpuenv.installers.conda.tool import (
     listed_environments,
     run_variables,
 )
-from gpuenv.model.amounts import render_size
 from gpuenv.model.conda import CondaPin, CondaRecord
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, UsageError
 from gpuenv.on_disk.directories import remove_tree

@@ -14,8 +14,8 @@ from typing import Any
 from gpuenv.environments.record import read_record
 from gpuenv.environments.store import write_own_file
 from gpuenv.files.read_limited import read_limited_text
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 from gpuenv.on_disk.installed import installed_versions, normalized
 from gpuenv.on_disk.places import EnvironmentPaths
 

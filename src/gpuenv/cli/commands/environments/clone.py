@@ -10,8 +10,8 @@ from gpuenv.activation.entering import python_of
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data
 from gpuenv.cli.progress import following
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import tr
-from gpuenv.model.amounts import render_size
 from gpuenv.on_disk.places import EnvironmentPaths
 from gpuenv.operations.verify import VerifyResult
 from gpuenv.planning.detect import detect

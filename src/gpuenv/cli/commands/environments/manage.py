@@ -8,9 +8,9 @@ from typing import Any
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, print_warnings
 from gpuenv.cli.table import render_table
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
-from gpuenv.model.amounts import render_size
 from gpuenv.operations import find
 
 _COLUMNS = {

@@ -12,10 +12,10 @@ from msgspec import to_builtins
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_data
 from gpuenv.cli.table import render_table
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, ngettext, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, check_mirrors, raise_unless_served
-from gpuenv.model.amounts import render_size
 
 _COLUMNS = {
     "rank": N_("rank"),
