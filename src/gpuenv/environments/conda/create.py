@@ -14,6 +14,7 @@ from gpuenv.environments.conda.explicit_list import record_as_solved, to_list, w
 from gpuenv.environments.conda.meta import problem_in
 from gpuenv.environments.conda.package_cache import Downloads
 from gpuenv.files.disk_space import free_bytes
+from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.conda.failure import CondaFailure, explain
