@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from packaging.requirements import Requirement
@@ -17,7 +18,7 @@ from gpuenv.resolution.markers import platform_marker
 from gpuenv.resolution.target import platform_of
 from gpuenv.secrets.url_credentials import without_userinfo
 
-_NAME = "gpuenv-environment"  # nothing else is called so: a project can't depend on itself
+PROJECT_NAME = "gpuenv-environment"  # nothing else is called so: a project can't depend on itself
 
 
 def render_pyproject(locked: Locked) -> str:
@@ -27,26 +28,26 @@ def render_pyproject(locked: Locked) -> str:
     https://docs.astral.sh/uv/concepts/indexes/
     """
     places = places_of(locked)
-    names = _index_names(places)
-    held = {*_pinned(locked.plan), *places, *addressed(locked)}
+    names = index_names(places.values())
+    held = {*pinned_by_name(locked.plan), *places, *addressed(locked)}
     uv = {
         "package": False,
         # what other platforms would need is not in the set
         "environments": (platform_marker(platform_of(locked.plan.machines[0])),),
-        "constraint-dependencies": tuple(_exactly(file) for file in locked.files if file.name not in held),
+        "constraint-dependencies": tuple(exact_pin(file) for file in locked.files if file.name not in held),
         "sources": toml.table(
             {name: {"index": names[origin]} for name, origin in places.items() if origin in names}
         ),
-        "index": toml.tables((*_own_indexes(locked.sources), *_explicit(names))),
+        "index": toml.tables((*own_indexes(locked.sources), *explicit_indexes(names))),
     }
     filled = {key: value for key, value in uv.items() if value is False or value}
     parts = {
         "project": toml.table(
             {
-                "name": _NAME,
+                "name": PROJECT_NAME,
                 "version": "0",
                 "requires-python": f"=={locked.plan.python.rstrip('t')}.*",
-                "dependencies": _dependencies(locked, places),
+                "dependencies": dependencies_of(locked, places),
             }
         ),
         "tool": toml.table({"uv": toml.table(filled)}, headless=True),
@@ -60,14 +61,14 @@ def _comment(plan: Plan) -> tuple[str, ...]:
     return (tr("made by gpuenv for"), *summary(plan), made)
 
 
-def _dependencies(locked: Locked, places: dict[str, FileOrigin]) -> tuple[str, ...]:
+def dependencies_of(locked: Locked, places: dict[str, FileOrigin]) -> tuple[str, ...]:
     """Return what was asked for, and what has a place of its own."""
     plan = locked.plan
-    pins = _pinned(plan)
+    pins = pinned_by_name(plan)
     files = {file.name: file for file in locked.files}
     own = [name for name in places if name not in pins]
     stack = (_placed(text, files.get(name), places.get(name)) for name, text in pins.items())
-    others = (_placed(_exactly(files[name]), files[name], places[name]) for name in own)
+    others = (_placed(exact_pin(files[name]), files[name], places[name]) for name in own)
     requested = map(without_userinfo, plan.requirements)
     return tuple(dict.fromkeys((*stack, *requested, *plan.constraints, *others)))
 
@@ -82,15 +83,17 @@ def _placed(pin: str, file: LockedFile | None, origin: FileOrigin | None) -> str
     return f"{wanted.name}{extras} @ {origin.url}{digest}"
 
 
-def _pinned(plan: Plan) -> dict[str, str]:
+def pinned_by_name(plan: Plan) -> dict[str, str]:
+    """Return the pins of the torch stack by their projects."""
     return {canonicalize_name(Requirement(text).name): text for text in plan.pins}
 
 
-def _exactly(file: LockedFile) -> str:
+def exact_pin(file: LockedFile) -> str:
+    """Return the requirement of the very version of a file."""
     return f"{file.name}=={file.version}"
 
 
-def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
+def own_indexes(sources: Sources) -> list[dict[str, Any]]:
     """Return the user's own indexes, the extra ones first, as uv asks them.
 
     `no-index` is not said: uv would not look at places of packages either. Where it is asked for, all that is
@@ -103,17 +106,17 @@ def _own_indexes(sources: Sources) -> list[dict[str, Any]]:
     return extra + default
 
 
-def _index_names(places: dict[str, FileOrigin]) -> dict[FileOrigin, str]:
+def index_names(places: Iterable[FileOrigin]) -> dict[FileOrigin, str]:
     """Return a name for each place that can have one."""
     names: dict[FileOrigin, str] = {}
-    for origin in places.values():
+    for origin in places:
         if origin not in names and origin.kind != "file":
             taken = origin.word in names.values()
             names[origin] = f"{origin.word}-{len(names) + 1}" if taken else origin.word
     return names
 
 
-def _explicit(names: dict[FileOrigin, str]) -> list[dict[str, Any]]:
+def explicit_indexes(names: dict[FileOrigin, str]) -> list[dict[str, Any]]:
     """Return the indexes that serve only what names them."""
     flat = {"folder": {"format": "flat"}}
     return [

@@ -20,7 +20,7 @@ def render_text(plan: Plan, *, verbose: bool = False) -> str:
 
 def render_stack(plan: Plan, *, verbose: bool = False) -> str:
     """Return the plan as `render_text` does, without the machines."""
-    return _in_lines((*_chosen(plan), *_details(plan, verbose=verbose)))
+    return _in_lines((*stack_lines(plan), *_details(plan, verbose=verbose)))
 
 
 def _in_lines(lines: Iterable[str]) -> str:
@@ -51,12 +51,12 @@ def _details(plan: Plan, *, verbose: bool) -> tuple[str, ...]:
 
 def summary(plan: Plan) -> tuple[str, ...]:
     """Return what the machine is and what it gets, a line each; a CPU build is said in the first line."""
-    *warning, stack = _chosen(plan)
+    *warning, stack = stack_lines(plan)
     return (*warning, *map(describe, plan.machines), stack)
 
 
-def _chosen(plan: Plan) -> tuple[str, ...]:
-    """The stack in one line, before it that it is for the CPU where it is."""
+def stack_lines(plan: Plan) -> tuple[str, ...]:
+    """Return the stack in one line, before it that it is for the CPU where it is."""
     warning = (tr("a CPU build: torch will not use a GPU"),) if plan.variant == "cpu" else ()
     if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
         warning = (tr("on the CPU: this CUDA build will not use a GPU"),)

@@ -28,7 +28,7 @@ def document(comment: Iterable[str], parts: Mapping[str, Any]) -> str:
 
 
 def table(values: Mapping[str, Any], *, headless: bool = False) -> Table:
-    """Return a table: a tuple of texts has a line for each, a mapping is written inline.
+    """Return a table: a tuple has a line for each item, lists and mappings are written inline.
 
     `headless` is for tables with nothing but tables in them: `[tool.uv]` needs no `[tool]`.
     """
@@ -60,9 +60,9 @@ def _item(value: Any) -> Item:
         inline = tomlkit.inline_table()
         inline.update(value)
         return inline
-    if isinstance(value, tuple):
+    if isinstance(value, (tuple, list)):
         array = tomlkit.array()
         array.extend(_item(item) for item in value)
-        return array.multiline(multiline=True)
+        return array.multiline(multiline=isinstance(value, tuple))
     plain: Item = tomlkit.item(value)
     return plain

@@ -43,3 +43,10 @@ class Locked(Struct, frozen=True):
     sources: Sources
     driver: str | None = None
     architectures: tuple[str, ...] = ()
+
+
+class LockedVariant(Struct, frozen=True):
+    """The locked set of one variant of several: `name` is what its extra is called."""
+
+    name: str
+    locked: Locked

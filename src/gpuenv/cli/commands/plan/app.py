@@ -23,6 +23,13 @@ def plan(
         ),
     ] = "text",
     output: o.Output = None,
+    variants: Annotated[
+        list[str] | None,
+        option(
+            "--for VARIANT",
+            "Write one project for several variants (cpu, cu126), of which a machine takes one; repeatable.",
+        ),
+    ] = None,
     *,
     arguments: p.AdaptArguments,
     wanted: p.PlanArguments,
@@ -32,14 +39,18 @@ def plan(
     if arguments.adapt:
         from gpuenv.cli.commands.plan import adapt as plan_adapt  # noqa: PLC0415
 
+        p.check_one_variant(variants, "--adapt")
         return plan_adapt.plan_adapted(wanted, arguments, format_name, o.path_of(output), console)
     p.check_without_adapt(arguments)
     if format_name == "bootstrap":
+        p.check_one_variant(variants, "--format bootstrap")
         from gpuenv.cli.commands import bootstrap  # noqa: PLC0415
 
         return bootstrap.bootstrap(wanted, p.BootstrapArguments(pin=True), None, output, console)
     from gpuenv.cli.commands.plan import plan as command  # noqa: PLC0415
 
+    if variants:
+        return command.plan_variants(variants, wanted, format_name, o.path_of(output), console)
     return command.plan(wanted, format_name, o.path_of(output), console)
 
 

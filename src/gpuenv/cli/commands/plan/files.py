@@ -31,14 +31,21 @@ def render_file(
     `follower` follows the files that are fetched for their hashes.
     """
     if format_name in LOCKED_FORMATS and not (format_name in FORMATS and decided.is_condas):
-        lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
-        locked = lock(decided, options, os.environ, Hashing(format_name not in _NAMES_NO_HASH, follower))
+        locked = lock_for(decided, format_name, options, follower)
         if isinstance(locked, Locked):
             return locked.plan, LOCKED_FORMATS[format_name](locked)
         decided = locked
     if format_name in _SHARED:
         decided = replace(decided, sources=canonical_sources(decided, load_mirrors(os.environ).all))
     return decided, FORMATS[format_name](decided)
+
+
+def lock_for(
+    decided: Plan, format_name: str, options: PlanOptions, follower: HashProgress | None = None
+) -> Locked | Plan:
+    """Lock a plan for a format of locked sets; where that can do without, the plan with a warning."""
+    lock = lock_if_possible if format_name in _ALSO_WITHOUT_HASHES else lock_plan
+    return lock(decided, options, os.environ, Hashing(format_name not in _NAMES_NO_HASH, follower))
 
 
 def decide_image(options: PlanOptions, format_name: str) -> tuple[Plan, str]:

@@ -175,3 +175,9 @@ def check_without_adapt(arguments: AdaptArguments) -> None:
     given = next((name for name, value in options if value), None)
     if given is not None:
         raise bad_usage(tr("{option} requires --adapt", option=given), tr("add --adapt, or omit this option"))
+
+
+def check_one_variant(variants: list[str] | None, other: str) -> None:
+    """Raise UsageError where `--for` is given with what is for one variant."""
+    if variants:
+        raise bad_usage(tr("--for cannot be used with {option}", option=other), tr("omit one of the two"))

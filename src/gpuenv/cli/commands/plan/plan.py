@@ -55,6 +55,16 @@ def plan(wanted: PlanArguments, format_name: str, output: Path | None, console: 
     return plan_with(options_of(wanted, ("gpuenv", "plan")), format_name, output, console)
 
 
+def plan_variants(
+    words: list[str], wanted: PlanArguments, format_name: str, output: Path | None, console: Console
+) -> int:
+    """Plan one project for several variants, and write it in a format."""
+    from gpuenv.cli.commands.plan.several import plan_for_variants  # noqa: PLC0415 - for --for alone
+
+    options = _for_format(format_name, options_of(wanted, ("gpuenv", "plan")))
+    return plan_for_variants(tuple(words), options, format_name, output, console)
+
+
 def plan_with(options: PlanOptions, format_name: str, output: Path | None, console: Console) -> int:
     """Do what `plan` does, with options as they are."""
     options = _for_format(format_name, options)
