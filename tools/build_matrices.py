@@ -2,7 +2,8 @@
 
 Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
 nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
-left as it is without them. manifest.json counts the rows of all; the schemas come from the fields of
+left as it is without them, as the tables of accelerators are
+without `accelerators/`. manifest.json counts the rows of all; the schemas come from the fields of
 `knowledge.schema`.
 `--keep signatures` leaves a table as it is: that one takes most of the time.
 gpuenv must be importable: installed, or PYTHONPATH=src.
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from matrix_tables.accelerators.tables import accelerator_builders
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.checks import build_checks
 from matrix_tables.companions import build_companions
@@ -103,6 +105,7 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
         "reports": build_reports,
         "ecosystem": lambda: build_ecosystem(facts),
         "api-changes": build_api_changes,
+        **accelerator_builders(facts, builds),
     }
     tables = {name: build() for name, build in builders.items() if name not in options.keep}
     texts = {name: render_table(rows, dense=name in DENSE) for name, rows in tables.items()}

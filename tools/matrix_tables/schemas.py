@@ -12,6 +12,24 @@ from gpuenv.matrix_checks.serialise import SCHEMA_VERSION
 
 _WIDTH = 110
 _ABOUT = {
+    "accelerator-architectures": (
+        "what builds for accelerators are made for: gfx of AMD, device ips of Intel, chips of Apple, "
+        "SoCs of Huawei, with the targets of builds whose code runs on each"
+    ),
+    "accelerator-builds": (
+        "builds of torch for ROCm, XPU, macOS and Ascend: release x variant x platform x index, with "
+        "what each has code for and needs"
+    ),
+    "accelerator-devices": ("devices of AMD, Intel, Apple, Huawei and others by PCI id, revision and name"),
+    "accelerator-indexes": (
+        "indexes with torch for accelerators, and the package that brings torch to each vendor's devices"
+    ),
+    "accelerator-known-bad": (
+        "combinations on accelerators that are not NVIDIA's on a PC that install and then fail: when, who "
+        "finds it, and what to do"
+    ),
+    "jetson": "releases of Jetson Linux and ARM servers: JetPack, CUDA, Python, and where torch comes from",
+    "kernel-drivers": "AMD's kernel drivers: the ROCm releases that each supports, and how its module counts",
     "api-changes": (
         "what changed in the API of torch and of what hangs on it: from which release on, what code "
         "it concerns, what to write instead"

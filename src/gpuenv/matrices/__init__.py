@@ -14,10 +14,16 @@ import msgspec
 # what decisions are made from, and what a refresh may lay rows over
 DECIDING = ("torch", "cuda", "gpus", "companions", "known-bad", "libraries", "ecosystem")
 # what a refresh writes besides, and a plan is told with
-BESIDE = ("dependencies",)
+BESIDE = ("dependencies", "accelerator-builds")
+# read where a machine or a request has an accelerator that is not an NVIDIA GPU
+ACCELERATORS = (
+    "accelerator-builds", "accelerator-devices", "accelerator-architectures", "accelerator-indexes",
+    "accelerator-known-bad", "kernel-drivers", "jetson",
+)  # fmt: skip
 # what can be looked at
 TABLES = (
-    *DECIDING, *BESIDE, "mirrors", "conda", "signatures", "checks", "images", "pythons", "api-changes",
+    *DECIDING, *dict.fromkeys((*BESIDE, *ACCELERATORS)), "mirrors", "conda", "signatures", "checks", "images",
+    "pythons", "api-changes",
 )  # fmt: skip
 
 _LARGEST = 64 << 20  # bytes

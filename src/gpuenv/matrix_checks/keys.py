@@ -110,13 +110,27 @@ _KEYS: Mapping[str, Mapping[str | None, tuple[str, ...]]] = {
         "file": ("kind", "project", "version", "platform"),
     },
     "wheels": {None: ("filename", "index", "subdir")},
+    "accelerator-devices": {None: ("vendor", "pci_id", "revision", "name")},
+    "accelerator-architectures": {None: ("kind", "architecture")},
+    "accelerator-builds": {
+        None: ("torch", "torch_npu", "variant", "platform", "index", "tags", "build", "yanked")
+    },
+    "accelerator-indexes": {"index": ("kind", "id"), "package": ("kind", "vendor", "package")},
+    "accelerator-known-bad": {None: ("id",)},
+    "kernel-drivers": {
+        "window": ("kind", "driver"),
+        "module": ("kind", "module"),
+        "rule": ("kind", "driver"),
+    },
+    "jetson": {None: ("boards", "l4t")},
 }
-_OPTIONAL = frozenset({"subdir"})
+_OPTIONAL = frozenset({"subdir", "torch_npu", "build", "yanked"})
 
 
 def row_key(table: str, row: Mapping[str, Any]) -> str:
     """Name a row within its table; raise KeyError or TypeError for a row without the fields for it."""
-    fields = _KEYS[table].get(row.get("kind")) or _KEYS[table][None]
+    kinds = _KEYS[table]
+    fields = kinds[None] if None in kinds else kinds[row["kind"]]
     return " ".join(_text(row[field]) for field in fields if field in row or field not in _OPTIONAL)
 
 

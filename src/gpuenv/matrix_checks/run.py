@@ -13,6 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.schema.field_types import check_fields
 from gpuenv.knowledge.schema.tables import FIELDS
 from gpuenv.matrix_checks import (  # noqa: F401 - each registers its comparisons
+    cross_accelerators,
     cross_libraries,
     cross_tables,
     mirrors,

@@ -71,8 +71,16 @@ def _dependency_order(row: Row) -> tuple[Any, ...]:
     return 1, row["project"], Version(row["version"]), row["platform"]
 
 
+def _accelerator_order(row: Row) -> tuple[Any, ...]:
+    release = tuple(int(part) for part in re.findall(r"\d+", row["variant"]))
+    npu = Version(row.get("torch_npu", "0"))
+    where = (row["platform"], row["index"], row["tags"], row.get("build", ""))
+    return Version(row["torch"]), row["kind"], release, npu, *where
+
+
 _ORDERS: Mapping[str, Callable[[Row], tuple[Any, ...]]] = {
     "torch": _torch_order,
     "companions": _companion_order,
     "dependencies": _dependency_order,
+    "accelerator-builds": _accelerator_order,
 }

@@ -13,6 +13,7 @@ from gpuenv.knowledge.built_releases import BOUND
 from gpuenv.knowledge.dependencies import ANY
 from gpuenv.knowledge.families import CLASHES
 from gpuenv.knowledge.records import BASES, JUDGES, SYSTEMS
+from gpuenv.knowledge.schema.accelerators import ACCELERATOR_FIELDS
 from gpuenv.knowledge.schema.field_types import (
     ARCHITECTURE,
     CAPABILITY,
@@ -285,4 +286,5 @@ FIELDS: Mapping[str, Kinds] = {
         "subdir": optional(VARIANT), "sha256": optional(matching(r"[0-9a-f]{64}", N_("SHA-256 digest"))),
         "requires_python": optional(TEXT), "yanked": optional(FLAG),
     }},
+    **ACCELERATOR_FIELDS,
 }  # fmt: skip
