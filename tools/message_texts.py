@@ -84,7 +84,7 @@ def _literals(call: ast.Call) -> list[str]:
 
 
 def _in_help(command: Any) -> Iterator[tuple[str, str]]:
-    yield from ((text, "help") for text in (command.help, command.epilog) if text)
+    yield from ((text, "help") for text in (command.help, command.short_help, command.epilog) if text)
     yield from ((text, "help") for param in command.params if (text := getattr(param, "help", None)))
     for below in getattr(command, "commands", {}).values():
         yield from _in_help(below)

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from message_texts import SOURCE, fields_of, texts, unmarked
 
-from gpuenv.cli.help_text import wrapped
 from gpuenv.cli.language import (
     LANGUAGES,
     choose_language,
@@ -22,7 +21,7 @@ from gpuenv.cli.language import (
     speak,
     split_words,
 )
-from gpuenv.cli.table import text_width
+from gpuenv.cli.text_width import text_width, wrapped
 from gpuenv.formats.fact_source import said_source
 from gpuenv.i18n.foreign_messages import reason_of, translate_foreign
 from gpuenv.i18n.messages import gettext, install_catalogue, tr, translate_output
@@ -160,9 +159,9 @@ def test_question_marks_are_no_language(encodings: tuple[str, ...], language: st
 
 
 def test_own_words_end_where_those_of_another_command_begin() -> None:
-    assert split_words(["--lang", "zh", "plan", "--json"]) == (("plan", "--json"), "zh")
-    assert split_words(["run", "--json", "x", "python", "--lang=zh"]) == (("run", "--json", "x"), None)
-    assert split_words(["explain", "--", "--lang=zh", "--json"]) == (("explain",), None)
+    assert split_words(["--lang", "zh", "plan", "--json"]) == (("plan", "--json"), "zh", None)
+    assert split_words(["run", "--json", "x", "python", "--lang=zh"]) == (("run", "--json", "x"), None, None)
+    assert split_words(["explain", "--", "--lang=zh", "--json"]) == (("explain",), None, None)
     assert split_words(["plan", "--lang", "run"]).positional == ("plan",)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gpuenv.cli.declaration import Language, declared_in, option, outlined_in
+from gpuenv.cli.declaration import Color, Language, declared_in, option, outlined_in
 from gpuenv.cli.output import Interrupted
 
 _MODULES = {  # in the order of the help
@@ -97,4 +97,5 @@ def _root(
         bool, option("--version -V", "Print the version.", variable="", callback=_version, is_eager=True)
     ] = False,
     lang: Language = "auto",
+    color: Color = "auto",
 ) -> None: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 LanguageName = Literal["auto", "en", "zh"]
+ColorName = Literal["auto", "always", "never"]
 ManagerName = Literal["auto", "uv", "pip", "conda", "mamba", "micromamba", "rattler"]
 ChannelName = Literal["auto", "wheels", "conda-forge", "pytorch"]
 PlatformName = Literal["linux-64", "linux-aarch64", "win-64", "osx-arm64", "osx-64"]

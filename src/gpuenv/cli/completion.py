@@ -30,3 +30,10 @@ def complete_mirror(incomplete: str) -> Iterable[str]:
     except (GpuenvError, OSError):
         return []
     return [name for mirror in mirrors if (name := mirror.name).startswith(incomplete.lower())]
+
+
+def complete_table(incomplete: str) -> Iterable[str]:
+    """Offer the names of the matrices."""
+    from gpuenv import matrices  # noqa: PLC0415 - only while completing
+
+    return [table for table in matrices.TABLES if table.startswith(incomplete)]

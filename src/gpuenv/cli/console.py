@@ -15,6 +15,7 @@ from gpuenv.cli import output
 from gpuenv.i18n.messages import tr
 
 if TYPE_CHECKING:
+    from gpuenv.cli.color import Style
     from gpuenv.model.errors import GpuenvError
     from gpuenv.model.plan import PlanWarning
     from gpuenv.on_disk.places import EnvironmentPaths
@@ -66,10 +67,10 @@ class Console(Struct, frozen=True):
         if not self.quiet:
             output.print_warnings(warnings)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, style: Style | None = None) -> None:
         """Print a message to stderr, unless quiet."""
         if not self.quiet:
-            output.note(text)
+            output.note(text, style)
 
     def detail(self, text: str) -> None:
         """Print a message to stderr with -v, unless quiet."""

@@ -15,7 +15,7 @@ from msgspec import StructMeta
 from msgspec.structs import fields
 from typer.models import CommandInfo, TyperInfo
 
-from gpuenv.cli.choices import LanguageName
+from gpuenv.cli.choices import ColorName, LanguageName
 from gpuenv.i18n.messages import ENGLISH, current_language
 
 _PLAIN: Final[Any] = {"pretty_exceptions_short": False, "rich_markup_mode": None}
@@ -41,6 +41,8 @@ def argument(metavar: str, text: str | None = None, *, show_default: bool = Fals
 
 Language = Annotated[LanguageName, option("--lang", "Language of the output; auto uses the locale.")]
 
+Color = Annotated[ColorName, option("--color", "Colours in messages; auto: as the terminal is.")]
+
 
 class Declared(typer.Typer):
     """Commands as a module declares them, none of them put together yet."""
@@ -48,7 +50,7 @@ class Declared(typer.Typer):
     def group(self, name: str, text: str) -> Declared:
         """Declare a command that has commands, which are declared with what this returns."""
         below = Declared(help=text, no_args_is_help=True, rich_markup_mode=None)
-        below.callback()(_language_alone)
+        below.callback()(_spoken)
         self.add_typer(below, name=name)
         return below
 
@@ -61,7 +63,7 @@ class Declared(typer.Typer):
         }
 
 
-def _language_alone(lang: Language = "auto") -> None: ...
+def _spoken(lang: Language = "auto", color: Color = "auto") -> None: ...
 
 
 class OnDemand(Mapping[str, Any]):

@@ -10,12 +10,9 @@ from typing import Any
 import typer
 from typer._click import HelpFormatter  # typer keeps its click to itself; 0.28 alone is allowed
 
-from gpuenv.cli.table import text_width
+from gpuenv.cli.text_width import wrapped
 from gpuenv.i18n.messages import N_, gettext, tr, translate_output
 
-# a line may be broken before a Chinese character, but for one that closes what stands before it
-_WIDE = "\u2e80-\u9fff\uff00-\uffef"
-_WORD = re.compile(rf"\s+|[（「《[(`]*(?:[{_WIDE}]|[^\s{_WIDE}]+)[，。；：、？！）」》)\]]*")
 # `Only print.  [env var: GPUENV_PRINT; default: auto]`
 _NOTED = re.compile(r"(?P<help>.*?)(?P<gap> *)\[(?P<notes>(?:env var|default|required).*)\]", re.DOTALL)
 _NOTES = (N_("env var: {name}"), N_("default: {value}"), N_("required"))
@@ -94,18 +91,6 @@ def _install_completion(_context: Any, _parameter: Any, wanted: object) -> objec
         )
         raise typer.Exit
     return wanted
-
-
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """Break a text into lines of so many columns of a terminal; what can't be broken is longer."""
-    line = ""
-    for word in _WORD.findall(text):
-        if line and not word.isspace() and text_width(line + word) > width:
-            yield line.rstrip()
-            line = ""
-        line += word if line else word.lstrip()
-    if line.rstrip():
-        yield line.rstrip()
 
 
 def _translated_row(text: str) -> str:

@@ -61,10 +61,11 @@ def printable_language(language: str, encodings: Sequence[str | None]) -> str:
 
 
 class CommandWords(NamedTuple):
-    """The bare arguments that are gpuenv's own, less `--lang` and its word, which is the language."""
+    """The bare arguments that are gpuenv's own, less `--lang` and `--color` and their words."""
 
     own: tuple[str, ...]
-    language: str | None
+    language: str | None = None
+    color: str | None = None
 
     @property
     def positional(self) -> tuple[str, ...]:
@@ -74,16 +75,17 @@ class CommandWords(NamedTuple):
 
 def split_words(arguments: Sequence[str]) -> CommandWords:
     """Separate gpuenv's own arguments from those of a command to run, before they are parsed."""
-    words, rest = CommandWords((), None), iter(arguments)
+    words, rest = CommandWords(()), iter(arguments)
     for word in rest:
         if word == "--" or (words.positional[:1] == ("run",) and len(words.positional) > 1):
             break
-        if word == "--lang":
-            words = CommandWords(words.own, next(rest, None))
-        elif word.startswith("--lang="):
-            words = CommandWords(words.own, word.partition("=")[2])
+        name, equals, value = word.partition("=")
+        if name == "--lang":
+            words = words._replace(language=value if equals else next(rest, None))
+        elif name == "--color":
+            words = words._replace(color=value if equals else next(rest, None))
         else:
-            words = CommandWords((*words.own, word), words.language)
+            words = words._replace(own=(*words.own, word))
     return words
 
 

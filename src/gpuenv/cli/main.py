@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from gpuenv.cli import output
+from gpuenv.cli.color import choose_color
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
 from gpuenv.cli.plain import plain_command
 from gpuenv.files.temporary import fallback_tmpdir
@@ -38,6 +39,7 @@ def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
     output.prepare_streams()
     language = choose_language(arguments, os.environ, ask_windows)
+    choose_color(split_words(arguments).color, os.environ)
     speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
     reporter = _Reporter.of(arguments, os.environ)
     try:  # a signal before this ends the process as any other: nothing has begun

@@ -8,7 +8,7 @@ from typing import Annotated
 from gpuenv.cli.choices import ShellName
 from gpuenv.cli.completion import complete_environment, complete_mirror
 from gpuenv.cli.console import Console
-from gpuenv.cli.declaration import Language, argument, option
+from gpuenv.cli.declaration import Color, Language, argument, option
 
 Requirements = Annotated[
     list[str] | None,
@@ -92,9 +92,10 @@ def path_of(output: str | None) -> Path | None:
 
 
 class CommonOptions(Console, frozen=True):
-    """The options that every command has; the language is chosen before they are parsed."""
+    """The options that every command has; language and colours are chosen before they are parsed."""
 
     as_json: Annotated[bool, option("--json", "Print JSON.")] = False
     lang: Language = "auto"
+    color: Color = "auto"
     quiet: Annotated[bool, option("-q --quiet", "Reduce output.")] = False
     verbose: Annotated[bool, option("-v --verbose", "Show the reasons as well.")] = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from msgspec import to_builtins
 
+from gpuenv.cli.color import Style, is_coloured, with_label
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, GpuenvError, UsageError, VerificationFailed
@@ -132,7 +133,7 @@ def print_data(text: str) -> None:
 def print_file(text: str, colour: Callable[[str], str] | None = None) -> None:
     """Write the content of a file to stdout: as it is, but on a terminal, where it may be coloured."""
     shown = printable(text) if sys.stdout.isatty() else text
-    if colour is not None and sys.stdout.isatty():
+    if colour is not None and is_coloured(sys.stdout):
         shown = colour(shown)
     try:
         _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
@@ -157,10 +158,13 @@ def unwritable(error: OSError) -> UnwritableOutput:
     return UnwritableOutput(message, code="output-unwritable")
 
 
-def note(text: str) -> None:
-    """Write a message to stderr; ignore failures, which could not be reported."""
+def note(text: str, style: Style | None = None) -> None:
+    """Write a message to stderr, its label in a colour; ignore failures, which could not be reported."""
+    shown = printable(text)
+    if style and is_coloured(sys.stderr):
+        shown = with_label(shown, style)
     try:
-        _write(sys.stderr, printable(text) + "\n")
+        _write(sys.stderr, shown + "\n")
     except OSError:
         _discard_output(sys.stderr)
 
@@ -234,7 +238,7 @@ def with_outcome(error: VerificationFailed, outcome: str, data: dict[str, Any]) 
 def print_warnings(warnings: tuple[PlanWarning, ...]) -> None:
     """Write warnings to stderr, a line each."""
     for warning in warnings:
-        note(tr("warning: {message}", message=warning.message))
+        note(tr("warning: {message}", message=warning.message), "warning")
 
 
 def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
@@ -242,9 +246,10 @@ def print_error(error: GpuenvError, *, verbose: bool = False) -> None:
     from gpuenv.formats.fact_source import said_source  # noqa: PLC0415 - only where something went wrong
 
     facts = error_data(error)
-    note(tr("error: {message}", message=facts["message"]))
+    note(tr("error: {message}", message=facts["message"]), "error")
     for reason in facts["because"]:
         note(f"  {reason['text']}" + (f" [{said_source(reason['source'])}]" if verbose else ""))
     for fix in facts["fixes"]:
         text, command = fix["text"], fix["command"]
-        note(tr("hint: {fix}", fix=tr("{fix}: `{command}`", fix=text, command=command) if command else text))
+        shown = tr("{fix}: `{command}`", fix=text, command=command) if command else text
+        note(tr("hint: {fix}", fix=shown), "hint")

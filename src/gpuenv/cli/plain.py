@@ -20,6 +20,7 @@ _OPTIONS = {
     "--verbose": "verbose",
 }
 VARIABLES = (
+    "GPUENV_COLOR",
     "GPUENV_JSON",
     "GPUENV_LANG",
     "GPUENV_QUIET",

@@ -12,11 +12,11 @@ from gpuenv.cli.completion import complete_environment
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
-cache = declared.group("cache", "gpuenv's own cache: show its directory and size, and clean it.")
+cache = declared.group("cache", "Show and clean gpuenv's own cache.")
 own = declared.group("self", "gpuenv itself: show its version.")
 
 
-@declared.command()
+@declared.command(short_help="Show this machine: driver, GPUs, system, Pythons.")
 def detect(*, console: o.CommonOptions) -> int:
     """Show what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
 
@@ -27,7 +27,7 @@ def detect(*, console: o.CommonOptions) -> int:
     return command.detect(console)
 
 
-@declared.command()
+@declared.command(short_help="Run real operations on every GPU in an environment.")
 def verify(
     environment: o.Environment = None,
     devices: o.Devices = None,
@@ -47,7 +47,7 @@ def verify(
     return command.verify(environment, options, console)
 
 
-@declared.command()
+@declared.command(short_help="Find out why torch does not use the GPU; --fix.")
 def doctor(environment: o.Environment = None, *, arguments: DoctorArguments, console: o.CommonOptions) -> int:
     """Explain why torch does not use the GPU: the root cause, its requirement, and the command to fix it."""
     from gpuenv.cli.commands.doctor import doctor as command  # noqa: PLC0415
@@ -55,7 +55,7 @@ def doctor(environment: o.Environment = None, *, arguments: DoctorArguments, con
     return command.doctor(environment, arguments, console)
 
 
-@declared.command()
+@declared.command(short_help="Explain an error message or a whole log.")
 def explain(
     words: Annotated[
         list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
@@ -73,7 +73,7 @@ def explain(
     return command.explain(tuple(words or ()), console)
 
 
-@declared.command()
+@declared.command(short_help="Print what a bug report needs, without secrets.")
 def info(
     name: Annotated[
         str | None,
@@ -114,7 +114,7 @@ def cache_directory(*, console: o.CommonOptions) -> int:
     return command.directory(console)
 
 
-@cache.command("size")
+@cache.command("size", short_help="List the content of the cache with sizes.")
 def cache_size(*, console: o.CommonOptions) -> int:
     """List the content of the cache with sizes; uv's own cache is shared with uv and not counted."""
     from gpuenv.cli.commands import cache as command  # noqa: PLC0415
@@ -122,7 +122,7 @@ def cache_size(*, console: o.CommonOptions) -> int:
     return command.size(console)
 
 
-@cache.command("clean")
+@cache.command("clean", short_help="Clean the cache; environments keep working.")
 def cache_clean(
     with_uv: Annotated[
         bool,
@@ -143,7 +143,7 @@ def cache_clean(
     return command.clean(console, with_uv=with_uv, yes=yes)
 
 
-@own.command("version")
+@own.command("version", short_help="Print gpuenv's version, or look for a newer one.")
 def self_version(
     check: Annotated[
         bool,

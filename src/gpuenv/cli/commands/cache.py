@@ -9,7 +9,7 @@ from typing import Any
 from gpuenv.cache import manage as cache
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import check_terminal, confirm, note, print_warnings
-from gpuenv.cli.table import render_table
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
@@ -92,7 +92,7 @@ def _data(content: cache.CacheContent) -> dict[str, Any]:
 def _table(content: cache.CacheContent) -> str:
     rows = [{**row, "shown": render_size(row["size"])} for row in cache.render_parts(content.parts)]
     total = tr("{size} in {path}", size=render_size(content.size), path=content.root)
-    return "\n".join([render_table(rows, _COLUMNS), total] if rows else [total])
+    return "\n".join([render_table(rows, _COLUMNS, width=terminal_width()), total] if rows else [total])
 
 
 def _ask(content: cache.CacheContent, of_uv: dict[str, Any] | None, *, with_uv: bool) -> None:

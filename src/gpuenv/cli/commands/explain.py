@@ -31,5 +31,5 @@ def explain(words: tuple[str, ...], console: Console) -> int:
     )
     console.warn(warnings)
     if not explained.matches:
-        console.note(tr("hint: {fix}", fix=tr("check the environment itself: `gpuenv doctor`")))
+        console.note(tr("hint: {fix}", fix=tr("check the environment itself: `gpuenv doctor`")), "hint")
     return 0

@@ -11,7 +11,8 @@ from gpuenv import __version__
 from gpuenv.cli.commands.environments.manage import shown_environment
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.cli.table import render_table, text_width
+from gpuenv.cli.table import render_table, terminal_width
+from gpuenv.cli.text_width import text_width
 from gpuenv.formats.machine import render_machine_text
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.info import info as read_info
@@ -64,7 +65,7 @@ def _environment_blocks(facts: dict[str, Any], *, verbose: bool) -> Iterator[str
     if facts["verify"] is not None and (verbose or not facts["verified"]):
         yield json.dumps(facts["verify"], indent=1, ensure_ascii=False)
     packages = [{"name": name, "version": version} for name, version in facts["packages"].items()]
-    yield render_table(packages, _PACKAGES)
+    yield render_table(packages, _PACKAGES, width=terminal_width())
 
 
 def _aligned(pairs: dict[str, str]) -> str:

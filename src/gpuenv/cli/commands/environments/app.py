@@ -27,7 +27,9 @@ def list_environments(
     return command.list_environments(console, everything=everything)
 
 
-@declared.command(context_settings={"allow_interspersed_args": False})
+@declared.command(
+    context_settings={"allow_interspersed_args": False}, short_help="Run a command in an environment."
+)
 def run(
     name: o.EnvironmentName,
     argv: Annotated[list[str] | None, argument("[-- CMD...]", "The command and its arguments.")] = None,
@@ -44,7 +46,7 @@ def run(
     return command.run(name, argv or [])
 
 
-@declared.command()
+@declared.command(short_help="Print what activates an environment in this shell.")
 def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.CommonOptions) -> int:
     """Print the command that activates an environment in this shell: eval "$(gpuenv activate NAME)".
 
@@ -55,7 +57,7 @@ def activate(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.Commo
     return command.activate(name, shell, console)
 
 
-@declared.command()
+@declared.command(short_help="Open a shell in which an environment is active.")
 def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.CommonOptions) -> int:
     """Open a shell in which an environment is active; leave it with `exit`."""
     from gpuenv.cli.commands.environments import enter as command  # noqa: PLC0415
@@ -63,7 +65,7 @@ def shell(name: o.EnvironmentName, shell: o.Shell = None, *, console: o.CommonOp
     return command.shell(name, shell, quiet=console.quiet)
 
 
-@declared.command()
+@declared.command(short_help="Register an environment as a Jupyter kernel.")
 def kernel(name: o.EnvironmentName, *, arguments: KernelArguments, console: o.CommonOptions) -> int:
     """Register an environment as a Jupyter kernel; `remove` removes it with the environment.
 
@@ -82,7 +84,7 @@ def remove(name: o.EnvironmentName, yes: o.Yes = False, *, console: o.CommonOpti
     return command.remove(name, console, yes=yes)
 
 
-@declared.command()
+@declared.command(short_help="Copy an environment without downloading.")
 def clone(
     source: Annotated[str, argument("SRC", autocompletion=complete_environment)],
     name: Annotated[str, argument("NEW", "The copy's name, or a path.")],
@@ -101,7 +103,7 @@ def clone(
     return command.clone(source, name, console, yes=yes, dry_run=dry_run, prove=verify)
 
 
-@declared.command()
+@declared.command(short_help="Rename or move an environment.")
 def rename(
     old: Annotated[str, argument("OLD", autocompletion=complete_environment)],
     new: Annotated[str, argument("NEW", "The new name, or a path.")],
@@ -114,7 +116,7 @@ def rename(
     return command.rename(old, new, console)
 
 
-@declared.command()
+@declared.command(short_help="Install packages; torch is kept.")
 def install(
     name: o.EnvironmentName,
     requirements: Annotated[list[str] | None, argument("[REQ]...", "PEP 508 requirements.")] = None,
@@ -132,7 +134,7 @@ def install(
     return command.install(name, requirements or [], requirement_files or [], arguments, console)
 
 
-@declared.command()
+@declared.command(short_help="Remove packages from an environment.")
 def uninstall(
     name: o.EnvironmentName,
     packages: Annotated[list[str], argument("PKG...", "Package names.")],
@@ -147,7 +149,7 @@ def uninstall(
     return command.uninstall(name, packages, arguments, console, prune=prune)
 
 
-@declared.command()
+@declared.command(short_help="Update packages; torch only with --torch.")
 def update(name: o.EnvironmentName, *, arguments: ChangeArguments, console: o.CommonOptions) -> int:
     """Update packages of an environment; torch only with --torch."""
     from gpuenv.cli.commands.environments import change as command  # noqa: PLC0415
@@ -155,7 +157,7 @@ def update(name: o.EnvironmentName, *, arguments: ChangeArguments, console: o.Co
     return command.update(name, arguments, console)
 
 
-@declared.command()
+@declared.command(short_help="Export the exact versions for other tools.")
 def export(
     name: o.EnvironmentName,
     format_name: Annotated[

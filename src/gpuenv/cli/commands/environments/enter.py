@@ -34,7 +34,7 @@ def activate(name: str, chosen: str | None, console: Console) -> int:
         console.note(entry.notice)
     if sys.stdout.isatty():
         line = usage_line(name, shell)
-        console.note(tr("hint: this was only printed; to activate it: {line}", line=line))
+        console.note(tr("hint: this was only printed; to activate it: {line}", line=line), "hint")
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, print_warnings
-from gpuenv.cli.table import render_table
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
@@ -45,7 +45,7 @@ def list_environments(console: Console, *, everything: bool) -> int:
     if not rows:
         console.note(tr("no environments yet: create one with `gpuenv create NAME`"))
     else:
-        print_data(render_table([shown_environment(row) for row in rows], _COLUMNS))
+        print_data(render_table([shown_environment(row) for row in rows], _COLUMNS, width=terminal_width()))
     return 0
 
 

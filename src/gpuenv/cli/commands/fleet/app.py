@@ -11,9 +11,7 @@ from gpuenv.cli.commands.plan.options import RequestArguments
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
-fleet = declared.group(
-    "fleet", "Environments on many machines, through Ansible or Slurm; the machines only need Python 3.8."
-)
+fleet = declared.group("fleet", "Environments on many machines: Ansible or Slurm.")
 _Name = Annotated[str, argument("NAME", "The environment: a name, or its path on the machines.")]
 
 
@@ -37,7 +35,7 @@ def detect(
     return command.detect(where, output, console)
 
 
-@fleet.command("plan")
+@fleet.command("plan", short_help="Plan for all machines, in the fewest groups.")
 def plan(*, wanted: RequestArguments, where: f.FleetArguments, console: o.CommonOptions) -> int:
     """Plan for all machines: one environment, or the fewest groups; change nothing."""
     from gpuenv.cli.commands.fleet import fleet as command  # noqa: PLC0415
@@ -45,7 +43,7 @@ def plan(*, wanted: RequestArguments, where: f.FleetArguments, console: o.Common
     return command.plan(wanted, where, console)
 
 
-@fleet.command("create")
+@fleet.command("create", short_help="Create an environment on each machine.")
 def create(
     name: _Name,
     *,
@@ -63,7 +61,7 @@ def create(
     return command.create(name, wanted, chosen, where, console)
 
 
-@fleet.command("verify")
+@fleet.command("verify", short_help="Verify an environment on each machine.")
 def verify(
     name: _Name,
     with_compile: o.Compile = False,

@@ -212,7 +212,7 @@ class _Session(Struct, frozen=True):
         if quiet:
             return
         for problem in machine_problems(run) if run.command == "detect" else ():
-            note(tr("warning: {message}", message=problem))
+            note(tr("warning: {message}", message=problem), "warning")
         if files:
             folder = Path(files[0]).parent
             note(tr("saved the machines in {folder} ({count})", count=len(files), folder=folder))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gpuenv.cli import options as o
+from gpuenv.cli.completion import complete_table
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
@@ -15,14 +16,14 @@ matrix = declared.group("matrix", "The compatibility matrices: show, validate, r
 @matrix.command("show")
 def show(
     table: Annotated[
-        str,
+        str | None,
         argument(
             "[TABLE]",
             "torch, cuda, gpus, companions, known-bad, dependencies, libraries, mirrors, conda, "
-            "signatures, checks, images, pythons, api-changes or ecosystem.",
-            show_default=True,
+            "signatures, checks, images, pythons, api-changes or ecosystem; default: list them.",
+            autocompletion=complete_table,
         ),
-    ] = "torch",
+    ] = None,
     html: Annotated[
         Path | None,
         option(
@@ -36,10 +37,12 @@ def show(
     """Print a matrix, each row with its source and evidence."""
     from gpuenv.cli.commands.matrix import show as command  # noqa: PLC0415
 
-    return command.show(table, console) if html is None else command.show_page(html, console)
+    if html is not None:
+        return command.show_page(html, console)
+    return command.list_tables(console) if table is None else command.show(table, console)
 
 
-@matrix.command("check")
+@matrix.command("check", short_help="Validate the matrices.")
 def check(
     against: Annotated[
         Path | None,
@@ -54,7 +57,7 @@ def check(
     return command.check(console, against)
 
 
-@matrix.command("inspect")
+@matrix.command("inspect", short_help="Show what a torch wheel is built for.")
 def inspect(
     wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
     thorough: o.Thorough = False,
@@ -67,7 +70,7 @@ def inspect(
     return command.inspect(wheel, console, thorough=thorough)
 
 
-@matrix.command("refresh")
+@matrix.command("refresh", short_help="Read new releases from the indexes and wheels.")
 def refresh(
     indexes: Annotated[
         list[str] | None, option("--index URL", "Read this index instead of the configured ones; repeatable.")

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from msgspec import to_builtins
 
+from gpuenv import matrices
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.cli.table import render_table
-from gpuenv.i18n.messages import tr
+from gpuenv.cli.table import render_table, terminal_width
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.matrix.show import check_matrix, show_matrix
 from gpuenv.matrix_checks.keys import MatrixFault, MatrixNote
 from gpuenv.model.errors import Because, UsageError
@@ -38,12 +39,24 @@ _COLUMNS = {
 }
 
 
+def list_tables(console: Console) -> int:
+    """Print which matrices there are, and how many rows each has."""
+    tables = [{"name": table, "rows": len(show_matrix(table, os.environ))} for table in matrices.TABLES]
+    if console.as_json:
+        return console.print_json("matrix show", {"tables": tables})
+    print_data(render_table(tables, {"name": N_("table"), "rows": N_("rows")}))
+    console.note(
+        tr("hint: {fix}", fix=tr("show one of them: `{command}`", command="gpuenv matrix show torch"))
+    )
+    return 0
+
+
 def show(table: str, console: Console) -> int:
     """Print the rows of a matrix."""
     rows = show_matrix(table, os.environ)
     if console.as_json:
         return console.print_json("matrix show", {"table": table, "rows": list(rows)})
-    print_data(render_table(rows, _COLUMNS[table].split()))
+    print_data(render_table(rows, _COLUMNS[table].split(), width=terminal_width()))
     return 0
 
 

@@ -26,7 +26,7 @@ class ConfiguredTool(str, Enum):
 declared = Declared()
 mirrors = declared.group(
     "mirrors",
-    "Mirrors: list and check them, configure pip, uv and conda to use them.",
+    "List and check mirrors, configure pip, uv and conda.",
 )
 _Tools = Annotated[
     list[ConfiguredTool] | None,
@@ -39,7 +39,7 @@ _Tools = Annotated[
 _Print = Annotated[bool, option("--print", "Only print what would be written.")]
 
 
-@mirrors.command("list")
+@mirrors.command("list", short_help="List the mirrors and what each carries.")
 def list_mirrors(*, console: o.CommonOptions) -> int:
     """List the mirrors that gpuenv knows, including your own, and what each carries."""
     from gpuenv.cli.commands.mirrors import list as command  # noqa: PLC0415
@@ -47,7 +47,7 @@ def list_mirrors(*, console: o.CommonOptions) -> int:
     return command.show(console)
 
 
-@mirrors.command("check")
+@mirrors.command("check", short_help="Check which mirrors answer, and how fast.")
 def check(
     names: Annotated[
         list[str] | None,
@@ -73,7 +73,7 @@ def check(
     return command.check(CheckOptions(tuple(names or ()), asked_for, again), console)
 
 
-@mirrors.command("use")
+@mirrors.command("use", short_help="Configure pip, uv and conda to use a mirror.")
 def use(
     name: Annotated[str, argument("NAME|URL", "The mirror.", autocompletion=complete_mirror)],
     tools: _Tools = None,
@@ -95,7 +95,7 @@ def use(
     return command.use(name, options, console, print_only=print_only, yes=yes)
 
 
-@mirrors.command("reset")
+@mirrors.command("reset", short_help="Undo what `mirrors use` changed.")
 def reset(
     tools: _Tools = None, print_only: _Print = False, yes: o.Yes = False, *, console: o.CommonOptions
 ) -> int:

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_data
-from gpuenv.cli.table import render_table
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, ngettext, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
@@ -50,7 +50,14 @@ def check(options: CheckOptions, console: Console) -> int:
     if not console.as_json:
         if not console.quiet:
             _print_scope(checked)
-        print_data(render_table([_row(status) for status in checked.verdicts], _COLUMNS))
+        print_data(
+            render_table(
+                [_row(status) for status in checked.verdicts],
+                _COLUMNS,
+                width=terminal_width(),
+                prose="problem",
+            )
+        )
     raise_unless_served(checked, options, data)
     return console.print_json("mirrors check", data) if console.as_json else 0
 

@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.cli.table import render_table
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.model.mirror import Mirror, MirrorStatus
@@ -38,7 +38,7 @@ def show(console: Console) -> int:
     if console.as_json:
         rows = [{**to_builtins(item), "own": item.name in mirrors.own} for item in mirrors.all]
         return console.print_json("mirrors list", {"mirrors": rows})
-    print_data(render_table([_row(item, mirrors) for item in mirrors.all], _COLUMNS))
+    print_data(render_table([_row(item, mirrors) for item in mirrors.all], _COLUMNS, width=terminal_width()))
     if console.verbose:
         for mirror in mirrors.all:
             for fault in mirror.faults:

@@ -17,6 +17,7 @@ from gpuenv.adapt.render import (
     render_sources,
 )
 from gpuenv.adapt.write import write_files
+from gpuenv.cli.color import Style, coloured
 from gpuenv.cli.commands.plan.options import AdaptArguments, PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET
@@ -29,7 +30,6 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.planning.options import PlanOptions
 
 _FORMATS = ("text", "json")
-_ADDED, _REMOVED, _PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 
 
 def plan_adapted(
@@ -63,7 +63,7 @@ def plan_adapted(
         write_adapted(adaptation, console)
     elif adaptation.changes and console.is_chatty:
         fix = _how_to_apply(wanted, output, changes_files=bool(patch_of(adaptation)))
-        console.note(tr("hint: {fix}", fix=fix))
+        console.note(tr("hint: {fix}", fix=fix), "hint")
     return 0
 
 
@@ -109,13 +109,12 @@ def show_adaptation(adaptation: Adaptation, console: Console, *, with_patch: boo
         print_data(render_changes(adaptation, verbose=console.verbose))
     patch = patch_of(adaptation)
     if with_patch and patch:
-        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or os.name == "nt"
-        print_file(patch, None if plain else _coloured)
+        print_file(patch, _coloured)
 
 
 def _coloured(patch: str) -> str:
-    signs = {"+": _ADDED, "-": _REMOVED}
-    lines = (f"{sign}{line}{_PLAIN}" if (sign := signs.get(line[:1])) else line for line in patch.split("\n"))
+    signs: dict[str, Style] = {"+": "added", "-": "removed"}
+    lines = (coloured(line, sign) if (sign := signs.get(line[:1])) else line for line in patch.split("\n"))
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from gpuenv.cli.declaration import Declared, argument, option
 declared = Declared()
 
 
-@declared.command()
+@declared.command(short_help="Show what would be installed and why.")
 def plan(
     format_name: Annotated[
         FormatName,
@@ -54,7 +54,7 @@ def plan(
     return command.plan(wanted, format_name, o.path_of(output), console)
 
 
-@declared.command()
+@declared.command(short_help="Write a Dockerfile with every file by its hash.")
 def dockerfile(
     base: Annotated[
         str,
@@ -80,7 +80,7 @@ def dockerfile(
     return command.dockerfile(wanted, base, o.path_of(output), console)
 
 
-@declared.command()
+@declared.command(short_help="Create an environment that works on these GPUs.")
 def create(
     name: Annotated[
         str | None,
@@ -110,7 +110,7 @@ def create(
     return command.create(command.given(name), wanted, chosen, console)
 
 
-@declared.command()
+@declared.command(short_help="Write a script that sets up a bare Linux machine.")
 def bootstrap(
     lab: o.LabFile = None,
     output: o.Output = None,
