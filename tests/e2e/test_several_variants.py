@@ -25,6 +25,7 @@ else:
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 NAMES = ("cpu", "cu126", "cu130")
 FOR = (*(word for name in NAMES for word in ("--for", name)), "--python", PYTHON)
+HOPPER = ("--gpu", "9.0", "--driver", "580.82.07")
 CODE = ("sm_75", "sm_90")
 SETS = {
     "cpu": {"torch": "2.14.1+cpu", "torchvision": "0.29.1+cpu", "mylib": "2.0", "tinydep": "1.0"},
@@ -85,6 +86,7 @@ def plan(user: Program, *arguments: object, status: int = 0) -> str:
     return done.err if status else done.out
 
 
+@pytest.mark.slow
 def test_uv_makes_of_one_lock_the_set_of_the_extra_that_is_asked_for(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -120,6 +122,7 @@ def test_the_file_says_what_each_needs_and_that_every_two_conflict(user: Program
     assert "580.65.06" in text
 
 
+@pytest.mark.slow
 def test_a_set_of_locks_is_installed_by_uv_each_as_it_is(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:
@@ -132,6 +135,62 @@ def test_a_set_of_locks_is_installed_by_uv_each_as_it_is(
     assert installed(tmp_path / "env") == SETS["cu126"]
 
 
+@pytest.fixture(scope="module")
+def locks(network: Network, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a lock for each variant."""
+    here = tmp_path_factory.mktemp("locks")
+    program = make_program(here / "user")
+    (program.home / "mirrors.toml").write_text(network.configuration, encoding="utf-8")
+    writer = program.with_(GPUENV_CONFIG=str(program.home / "mirrors.toml"), NO_PROXY=network.no_proxy)
+    plan(writer, "--format", "pylock.toml", "-o", here / "locks")
+    return here / "locks"
+
+
+@pytest.mark.parametrize(
+    ("machine", "lock"),
+    [
+        ((), "pylock.cpu.toml"),
+        pytest.param(("--gpu", "9.0", "--driver", "535.104.05"), "pylock.cu126.toml", marks=pytest.mark.slow),
+        pytest.param(HOPPER, "pylock.cu130.toml", marks=pytest.mark.slow),
+        (("--gpu", "6.1", "--driver", "580.82.07"), "pylock.cu126.toml"),
+        pytest.param((*HOPPER, "--cuda", "cpu"), "pylock.cpu.toml", marks=pytest.mark.slow),
+        pytest.param((*HOPPER, "--cuda", "cu126"), "pylock.cu126.toml", marks=pytest.mark.slow),
+    ],
+)
+def test_of_a_folder_of_locks_the_one_that_fits_the_machine_best_is_taken(
+    user: Program, locks: Path, machine: tuple[str, ...], lock: str
+) -> None:
+    done = user.run("create", "x", "--from-lock", locks, "--dry-run", "--json", *machine)
+    assert done.status == 0, done.err
+    told = json.loads(done.out)["data"]["lock"]
+    assert Path(told["file"]).name == lock
+    assert len(told["passed_over"]) == len(NAMES) - 1
+    assert all(other["why"] for other in told["passed_over"])
+
+
+def test_what_the_folder_has_for_this_machine_is_installed(
+    user: Program, locks: Path, tmp_path: Path
+) -> None:
+    done = user.run("create", tmp_path / "env", "--from-lock", locks, "--yes", "--no-verify")
+    assert done.status == 0, done.err
+    assert "`pylock.cpu.toml`" in done.err
+    assert installed(tmp_path / "env") == SETS["cpu"]
+
+
+def test_where_no_lock_of_the_folder_fits_each_says_why(user: Program, locks: Path, tmp_path: Path) -> None:
+    """A Kepler GPU has no code in any of them, and the CPU is nothing that is taken unasked."""
+    done = user.run("create", "x", "--from-lock", locks, "--json", "--gpu", "3.5", "--driver", "470.223.02")
+    assert done.status == 3
+    error = json.loads(done.out)["error"]
+    assert error["code"] == "lock-unfit"
+    assert [text["text"].partition(":")[0] for text in error["because"]] == [
+        f"pylock.{name}.toml" for name in NAMES
+    ]
+    (tmp_path / "none").mkdir()
+    assert user.run("create", "x", "--from-lock", tmp_path / "none").status == 2
+
+
+@pytest.mark.slow
 def test_a_set_of_requirements_files_is_installed_by_pip(
     user: Program, network: Network, tmp_path: Path
 ) -> None:

@@ -7,50 +7,25 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.indexes.configuration.installer_default import default_index
-from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import WHEEL_MANAGERS
-from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.locks.parse_pylock import UnfitError, select_files
-from gpuenv.locks.read import (
-    Indexes,
-    Lock,
-    bad_lock,
-    line_of,
-    listing_of,
-    only_locked,
-    read_lock,
-    with_index,
-    with_needs,
-)
-from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
-from gpuenv.model.index import IndexConfiguration, Listing
+from gpuenv.locks.judge_lock import exactly, judge_lock
+from gpuenv.locks.read import Indexes, line_of, read_lock
+from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.locked import LockedFile
 from gpuenv.model.plan import Plan, PlanWarning
-from gpuenv.model.python import PythonOffer
-from gpuenv.model.variant import Variant
 from gpuenv.planning.hashes import keep_hashes
-from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
-from gpuenv.planning.machines import choose_machines
+from gpuenv.planning.load_knowledge import overlay_warnings
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.listings import configuration_for, list_files, with_sizes
-from gpuenv.planning.pythons import offer_pythons
+from gpuenv.planning.pages.listings import with_sizes
 from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.requirements import original_request
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.planning.steps import with_steps
-from gpuenv.resolution.decision import Decision
 from gpuenv.resolution.plan_builder import build_plan
-from gpuenv.resolution.report.refusal import refuse
-from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python
-from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
-from gpuenv.resolution.rules.python import admitted
-from gpuenv.resolution.target import Target, choose_target
 
 
 def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str], *, target: str) -> Plan:
@@ -58,37 +33,21 @@ def plan_from_lock(path: Path, options: PlanOptions, environ: Mapping[str, str],
 
     Raises Unsatisfiable where the lock or its torch does not fit the machine, UsageError for contradictions.
     """
-    options, lock = for_lock(options, path), read_lock(path)
-    knowledge = with_needs(load_knowledge(environ), lock)
-    variant = parse_cuda_option(options.cuda)
-    machines = choose_machines(options, environ, knowledge)
-    location = choose_target(machines, options.devices, cpu=variant is not None and variant.is_cpu)
-    offers = offer_pythons(options, options.manager, location, knowledge, environ)
-    python, selected = _selected(lock, location, options, offers)
-    indexes = _indexes(environ)
-    files = tuple(with_index(file, indexes) for file in selected)
-    stack = _stack(lock, files)
-    request = _request(stack, python, variant, options)
-    listings, configuration = _listed(lock, stack, request, location, knowledge, options, environ)
-    question = build_input(request, location, knowledge, listings, (python,))
-    decision = decide(question)
-    if not decision.choices:
-        raise _refused(lock, question, decision)
+    options = for_lock(options, path)
+    judged = judge_lock(read_lock(path), options, environ)
+    files, stack, configuration = judged.files, judged.stack, judged.configuration
     others = tuple(sorted((file for file in files if file not in stack), key=lambda file: file.name))
     resolved = tuple(planned_file(file) for file in others)
-    plan = build_plan(question, decision, decision.choices[0], configuration, resolved)
+    plan = build_plan(judged.question, judged.decision, judged.decision.choices[0], configuration, resolved)
     own = (source.url for source in (configuration.index_url, *configuration.extra_index_urls) if source)
-    plan = _hashed(plan, (*stack, *others), replace(indexes, own=tuple(own)), environ)
+    plan = _hashed(plan, (*stack, *others), replace(judged.indexes, own=tuple(own)), environ)
     plan = replace(
         plan,
         warnings=(*plan.warnings, *overlay_warnings(environ)),
         why=(*plan.why, Because(tr("every file is the one that the lock lists, by hash"), str(path))),
-        asked=original_request(options, tuple(map(_exactly, files))),
+        asked=original_request(options, tuple(map(exactly, files))),
     )
     return without_passwords(with_steps(with_sizes(plan, options, environ), target))
-
-
-# what is asked
 
 
 def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
@@ -112,144 +71,6 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
         code="usage",
         fixes=(Fix(tr("omit --manager, or choose uv or pip")),),
     )
-
-
-def _selected(
-    lock: Lock, target: Target, options: PlanOptions, offers: tuple[PythonOffer, ...]
-) -> tuple[PythonOffer, tuple[LockedFile, ...]]:
-    """Return the first Python that the lock has all files for, and these."""
-    locked = lock.document.requires_python or SpecifierSet()
-    specifiers = locked & parse_python(options.python) if options.python else locked
-    problems: list[str] = []
-    for python in admitted(offers, specifiers):
-        result = _files_for(lock, python, target)
-        if not isinstance(result, str):
-            return python, result
-        problems.append(tr("Python {version}: {problem}", version=python.short, problem=result))
-    if not problems:
-        facts = {"python": locked or "3", "manager": options.manager, "asked": options.python}
-        message = N_("it is for Python {python}, which {manager} cannot provide")
-        if options.python:
-            message = N_("it is for Python {python}, not for {asked}")
-        problems = [tr(message, **facts)]
-    raise Unsatisfiable(
-        tr("`{lock}` does not fit this machine", lock=lock.path),
-        code="lock-unfit",
-        because=tuple(Because(text, str(lock.path)) for text in dict.fromkeys(problems)),
-        fixes=(_plan_anew(),),
-    )
-
-
-def _files_for(lock: Lock, python: PythonOffer, target: Target) -> tuple[LockedFile, ...] | str:
-    """Return what the lock has for a Python, or why it has not all there is."""
-    try:
-        return select_files(lock.document, python, target, lock.folder)
-    except UnfitError as error:
-        return str(error)
-    except ValueError as error:
-        raise bad_lock(lock.path, str(error)) from None
-
-
-def _plan_anew() -> Fix:
-    return Fix(tr("plan again for this machine, without --from-lock"), "gpuenv plan")
-
-
-def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
-    """Return torch and its companions, torch first; raise UsageError without torch's wheel."""
-    by_name = {canonicalize_name(file.name): file for file in files}
-    locked_files = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
-    if not locked_files or locked_files[0].name != STACK[0]:
-        raise bad_lock(lock.path, tr("it has no torch"))
-    for file in locked_files:
-        if not file.is_wheel:
-            template = N_("{file} is not a wheel, so it is not known what it is built for")
-            raise bad_lock(lock.path, tr(template, file=file.filename))
-    return locked_files
-
-
-def _exactly(file: LockedFile) -> Requirement:
-    return Requirement(f"{file.name}=={file.version}")
-
-
-def _request(
-    stack: tuple[LockedFile, ...], python: PythonOffer, variant: Variant | None, options: PlanOptions
-) -> Request:
-    return Request(
-        requirements=tuple(map(_exactly, stack)),
-        python=SpecifierSet(f"=={python.short}.*"),
-        variant=variant,
-        devices=options.devices,
-        manager=options.manager,
-        offline=options.offline,
-        program=options.program,
-        options=options.as_typed,
-    )
-
-
-# what is known
-
-
-def _indexes(environ: Mapping[str, str]) -> Indexes:
-    official = load_mirrors(environ).find("official")
-    own = official.pypi.simple if official.pypi else None
-    return Indexes(own or default_index(environ), official.torch.address if official.torch else None)
-
-
-def _listed(
-    lock: Lock,
-    stack: tuple[LockedFile, ...],
-    request: Request,
-    target: Target,
-    knowledge: Knowledge,
-    options: PlanOptions,
-    environ: Mapping[str, str],
-) -> tuple[tuple[Listing, ...], IndexConfiguration]:
-    """Return what lists the stack's files, the lock itself last, and what the installer is told."""
-    try:
-        listings = tuple(listing_of(file) for file in stack)
-    except ValueError as error:
-        raise bad_lock(lock.path, str(error)) from None
-    configuration = configuration_for(options, environ)
-    if not (options.mirrors or configuration.find_links):
-        return listings, configuration
-    listed = list_files(options, request, target, knowledge, environ)
-    return (*only_locked(listed.listings, stack), *listings), listed.configurations[0]
-
-
-# what is said
-
-
-def _refused(lock: Lock, question: ResolutionInput, decision: Decision) -> Unsatisfiable:
-    """Say why the lock's torch does not work here; there is no other that could be chosen."""
-    because, fixes = _other_kind(question)
-    if not because:
-        error = refuse(question, decision)
-        because, fixes = error.because, tuple(Fix(fix.text) for fix in error.fixes)
-    return Unsatisfiable(
-        tr("the torch of `{lock}` does not work on this machine", lock=lock.path),
-        code="lock-unfit",
-        because=because,
-        fixes=(*fixes, _plan_anew()),
-    )
-
-
-def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
-    """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
-    candidate = next((item for item in question.candidates if item.files), None)
-    gpus = question.target.gpus
-    if candidate is None:
-        return (Because(tr("what its torch is built for is not known"), "matrix torch.json"),), ()
-    variant = question.request.variant
-    if variant is not None and variant != candidate.variant:
-        text = tr("it has a build for {variant}, not for {asked}", variant=candidate.variant, asked=variant)
-        return (Because(text, "option --cuda"),), (Fix(tr("omit --cuda")),)
-    if candidate.variant.is_cpu and gpus and variant is None:
-        text = tr("it has a CPU build; this machine has {gpu}", gpu=gpus[0].label)
-        return (Because(text, gpus[0].source),), (Fix(tr("use it anyway with --cuda cpu")),)
-    if gpus or candidate.variant.is_cpu:
-        return (), ()
-    text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=candidate.variant)
-    return (Because(text, question.target.machines[0].source_of("gpus")),), ()
 
 
 def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:

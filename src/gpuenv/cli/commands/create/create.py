@@ -49,6 +49,11 @@ class Planning(Struct, frozen=True):
 def create(name: str, wanted: PlanArguments, chosen: CreateArguments, console: Console) -> int:
     """Plan, show, ask, apply, verify."""
     options = options_of(wanted, ("gpuenv", "create", name))
+    if chosen.from_lock is not None and chosen.from_lock.is_dir():
+        from gpuenv.cli.commands.create.folder_of_locks import take_lock  # noqa: PLC0415 - rarely given
+
+        options, taken = take_lock(chosen.from_lock, options, console)
+        return create_from_options(name, options, chosen, console, Planning(more=lambda: {"lock": taken}))
     if chosen.from_lock is not None:
         from gpuenv.locks.plan_from_lock import for_lock  # noqa: PLC0415 - only where there is a lock
 

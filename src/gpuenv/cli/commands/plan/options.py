@@ -91,8 +91,9 @@ class CreateArguments(Struct, frozen=True):
     from_lock: Annotated[
         Path | None,
         option(
-            "--from-lock FILE",
-            "Install exactly the files of a pylock.toml, if its torch works on this machine.",
+            "--from-lock FILE|DIR",
+            "Install exactly the files of a pylock.toml, if its torch works on this machine; of a directory "
+            "of them, the one that fits best.",
         ),
     ] = None
     dry_run: o.DryRun = False
