@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable
 
+from gpuenv.signatures.clauses import split_clauses
 from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
@@ -26,6 +27,8 @@ _USUAL = {  # of a signature that the facts lack
 _GIVEN_UP = "removed-name"  # the signature that knows what api-changes.json calls removed
 _DOTTED = re.compile(r"(torch\w*|pytorch_lightning)((?:\.\w+)*)\.(\w+)")
 _CLASSES = re.compile(r"((?<!\\)\[\^?\]?(?:[^\]\\]|\\.)*\])")
+_BRACKETS = re.compile(r"\([^()]*\)|`[^`]*`")
+_OTHERWISE = re.compile(r"(?<=[ ,])or ")  # of a clause with several ways the first tells little of the others
 _SHORTEST = 3  # letters of a fact's name: the facts call what they only group `v`, `b`, `op`
 
 
@@ -42,18 +45,57 @@ def build_signatures(facts: Facts) -> list[Row]:
     for name, also in (*more, (_GIVEN_UP, {"regex": _given_up()})):
         if name in known:
             known[name] = _with_more(known[name], also)
+    groups = {name: ids for text in texts for name, ids in text.get("groups", {}).items()}
     cases = [case for text in texts for case in text.get("case", ())]
-    if unknown := {case["of"] for case in cases} - known.keys():
+    if unknown := {name for case in cases for name in _of(case, groups)} - known.keys():
         raise UnusableFacts(f"error_texts: cases of no signature: {', '.join(sorted(unknown))}")
+    kinds = [kind for text in texts for kind in text.get("clause", ())]
     rows = [
         _row(entry, extra["read"].get(name, {}), wrapper=name in extra["wrappers"])
-        | _cases([case for case in cases if case["of"] == name])
+        | _cases([_with_sample(case, entry) for case in cases if name in _of(case, groups)])
+        | clauses_of(entry["fix_en"], entry["fix_zh"], kinds)
         for name, entry in known.items()
     ]
     refuse_slow(rows)
     rows.sort(key=lambda row: (-row["priority"], row["id"]))
     refuse_twins(rows, extra["second_causes"])
     return rows
+
+
+def _of(case: Row, groups: Row) -> list[str]:
+    """Return the signatures that a case is of: one, or all of a group."""
+    return [*groups.get(case["of"], [case["of"]])]
+
+
+def _with_sample(case: Row, entry: Row) -> Row:
+    """Return a case; behind the sample of a group's, which has the facts, the signature's own stands."""
+    own = entry["samples"][0]
+    return case if case["of"] == entry["id"] else case | {"sample": f"{case['sample']}\n{own}"}
+
+
+def clauses_of(fix: str, chinese: str, kinds: list[Row]) -> Row:
+    """Return which clauses of a fix are for some machines only, by their words outside of brackets.
+
+    A clause with the words of two kinds that differ, and a fix whose Chinese has other clauses, has none.
+    """
+    each = split_clauses(fix)
+    if len(each) != len(split_clauses(chinese)):
+        return {}
+    found = []
+    for at, clause in enumerate(each):
+        bare = _BRACKETS.sub("", clause)
+        several = _OTHERWISE.search(bare) is not None
+        hits = [
+            (kind, match)
+            for kind in kinds
+            if (match := re.search(kind["words"], bare)) and not (several and match.start())
+        ]
+        facts = {name: wanted for kind, _ in hits for name, wanted in kind["facts"].items()}
+        if not hits or any(not kind["facts"].items() <= facts.items() for kind, _ in hits):
+            continue
+        leads = any(match.start() == 0 and kind.get("leads", False) for kind, match in hits)
+        found.append({"at": at, "facts": facts} | ({"leads": True} if leads else {}))
+    return {"clauses": found} if found else {}
 
 
 def _cases(cases: list[Row]) -> Row:

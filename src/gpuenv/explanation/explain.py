@@ -13,6 +13,7 @@ from gpuenv import matrices
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
+from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
+_METAL = "mps_available"  # the fact that torch can use the GPU of a Mac
+_SAYS_NO_GPU = "cuda-not-available-app"
+_REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
 _JUDGED = "torch"  # the fact or package that doctor's checks judge
 
@@ -78,19 +82,27 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 def facts_of(reported: Reported) -> dict[str, str]:
     """Return what a text reports, and what follows from it."""
     values = reported.values
-    return values | derived_facts(values, matrices.load("companions"))
+    return circumstances(values) | values | derived_facts(values, matrices.load("companions"))
 
 
 def _settled(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases for match in matches):
+    if not any(match.cases or match.clauses for match in matches):
         return matches
     facts = facts_of(reported)
     return tuple(settled(match, facts) for match in matches)
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
-    """Leave out what comes down to the cause of a match before it."""
-    return tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
+    """Leave out what comes down to the cause of one before it, and what a settled one's lines mean too."""
+    each = tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
+    if not each or not each[0].settled:
+        return each
+    lines = {line.number for line in each[0].lines}
+    return tuple(
+        match
+        for match in each
+        if match is each[0] or match.broader or lines.isdisjoint(line.number for line in match.lines)
+    )
 
 
 def _examine(text: str) -> Examined:
@@ -141,6 +153,8 @@ def _judged(
     """Return the matches as far as doctor's checks can judge what the text reports."""
     if reported.value(_NPU):  # the checks know GPUs of CUDA
         return matches
+    if _needs_no_cuda(matches, reported):
+        return tuple(match for match in matches if match.id != _SAYS_NO_GPU)
     has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
     if not (is_without_gpu(reported) or (has_torch and any(match.checks for match in matches))):
         return matches
@@ -157,6 +171,15 @@ def _judged(
     ids = {SAYS_NO_GPU, *(item.signature for item in judged)}
     known = {item.id: as_match(item) for item in _signatures().named(ids)}
     return told_by_checks(matches, judged, known, reported, text)
+
+
+def _needs_no_cuda(matches: tuple[SignatureMatch, ...], reported: Reported) -> bool:
+    """Whether a text is from a Mac that uses its own GPU, or is a mere report of a Mac."""
+    if reported.value(_METAL) == "True":
+        return True
+    lines = [line.text for match in matches if match.id == _SAYS_NO_GPU for line in match.lines]
+    is_mac = circumstances(reported.values).get("system") == "macos"
+    return is_mac and bool(lines) and all(line.startswith(_REPORTED) for line in lines)
 
 
 def _repairs(

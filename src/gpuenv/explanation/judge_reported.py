@@ -143,6 +143,8 @@ def told_by_checks(
             confidence="high",
             lines=lines,
             broader=False,
+            clauses=() if item.verdict.fix else base.clauses,
+            settled=True,
         )
         rest = (match for match in matches if match not in open_to and match.confidence != "low")
         return (told, *rest)

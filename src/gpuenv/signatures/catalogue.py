@@ -11,6 +11,7 @@ from msgspec import Raw, Struct, json
 
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
+from gpuenv.signatures.clauses import Clause
 
 ErrorClass = Literal["environment", "hardware", "code", "data", "deprecation"]
 Replan = Literal["yes", "partly", "no"]
@@ -49,7 +50,7 @@ class Signature(Struct, frozen=True):
     patterns that mean something else. `reads` find facts in the words around a match, `detail` is a template
     that says them. `replan` tells whether another plan removes the cause, `wants` what it is asked for:
     requirements, in which `{fact}` stands for what was read. Of `cases` the first
-    that holds for the facts of the text is said instead.
+    that holds for the facts of the text is said instead; else `clauses` of the fix that it rules out are not.
     """
 
     id: str
@@ -68,6 +69,7 @@ class Signature(Struct, frozen=True):
     checks: tuple[str, ...]
     source: str
     cases: tuple[SignatureCase, ...] = ()
+    clauses: tuple[Clause, ...] = ()
 
 
 class _Entry(Struct, frozen=True):
@@ -160,6 +162,7 @@ def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signat
             checks=tuple(map(str, row["checks"])),
             source=str(row["source"]),
             cases=tuple(_case(case, language) for case in row.get("cases", ())),
+            clauses=tuple(_clause(clause) for clause in row.get("clauses", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(tr("is not a valid row of signatures: {error}", error=error)) from None
@@ -170,6 +173,10 @@ def _case(row: Mapping[str, Any], language: Language) -> SignatureCase:
     return SignatureCase(
         tuple(row["when"].items()), cause, str(row[f"fix_{language}"]), row.get("replans", True)
     )
+
+
+def _clause(row: Mapping[str, Any]) -> Clause:
+    return Clause(int(row["at"]), tuple(row["facts"].items()), row.get("leads", False))
 
 
 def _pattern(entry: Mapping[str, Any]) -> Pattern:

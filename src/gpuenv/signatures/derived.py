@@ -20,7 +20,7 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     """
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - takes long to load
 
-    facts = _of_python(values.get("python", ""))
+    facts = _of_python(values.get("python") or values.get("python_prerelease", ""))
     text = values.get("torch") or values.get("torch_named", "")
     try:
         torch = Version(text)

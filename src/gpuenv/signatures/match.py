@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.catalogue import ErrorClass, Pattern, Replan, Signature, Signatures, Way
+from gpuenv.signatures.clauses import Clause
 from gpuenv.signatures.extract import Facts, read_facts
 from gpuenv.signatures.findings import (
     LIKELY,
@@ -51,7 +52,8 @@ class SignatureMatch(Struct, frozen=True):
     """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
-    `broader` is a cause that only a match before it, a case of it, speaks for.
+    `broader` is a cause that only a match before it, a case of it, speaks for; `settled` is one that facts of
+    the text speak for.
     """
 
     id: str
@@ -68,6 +70,8 @@ class SignatureMatch(Struct, frozen=True):
     checks: tuple[str, ...]
     source: str
     cases: tuple[SignatureCase, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    settled: bool = False
 
 
 class Examined(Struct, frozen=True):
@@ -236,6 +240,7 @@ def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
         checks=signature.checks,
         source=signature.source,
         cases=signature.cases,
+        clauses=signature.clauses,
     )
 
 

@@ -32,6 +32,14 @@ _HARMLESS = LazyRegex(
     r".*(?:\bsafely (?:be )?ignored?\b|\bsafe to ignore\b|\bnot a failure\b|\b(?:is|are) not an error\b"
     r"|\bis harmless\b)"
 )
+_RAISING = LazyRegex(r"[ \t]*(?:\d+ +|[-+|>]+ *(?:\d+ +)?)?raise [\w.]+\(")
+_EXCEPTION = LazyRegex(r"(?m)^\S{0,80}(?:Error|Exception|Warning|Exit|Interrupt)\b")
+_OVERCOME = (  # what says that a trouble is there, what says that it is over, and what says that it is not
+    ("entering retry loop", "Network error resolved", "Network error ("),
+    ("WARNING: Retrying (Retry(", "Successfully installed ", "\nERROR: "),
+    ("NCCL INFO ", "Init COMPLETE", "NCCL WARN "),
+)
+_TROUBLE = LazyRegex(r"(?i)could not|cannot|unable|fail|error|refused|retry|timed? ?out|missing")
 _STEP = LazyRegex(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
 _DONE = ": finished with status 'done'"
 _GOES_ON = LazyRegex(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")
@@ -44,6 +52,8 @@ TEST = N_("the result of a test that did not fail")
 COUNT = N_("a count of no errors")
 NOTICE = N_("a notice that says of itself that it is harmless")
 BUILT = N_("a part of a build that succeeded")
+CODE = N_("a line of the source, which a traceback quotes")
+OVERCOME = N_("a trouble that was overcome")
 CAUGHT = N_("a probe that failed, after which the build went on")
 
 
@@ -67,6 +77,8 @@ def without_harmless(text: str) -> tuple[str, tuple[LeftOut, ...]]:
             *_lines(text),
             *((span, BUILT) for span in _built(text)),
             *((span, CAUGHT) for span in _caught(text)),
+            *((span, CODE) for span in _raising(text)),
+            *((span, OVERCOME) for span in _overcome(text)),
         )
     )
     if not spans:
@@ -143,3 +155,22 @@ def _caught(text: str) -> Iterator[_Span]:
         if on and not any(mark in after[: on.start()] for mark in _ENDS):
             yield start, at + after.rfind("\n", 0, on.start())
         at = end
+
+
+def _raising(text: str) -> Iterator[_Span]:
+    """Yield lines of code that raise something, but those that a cut-off traceback ends with."""
+    spans = [span for span in _lines_with(text, "raise ") if _RAISING.pattern.match(text, *span)]
+    if not spans:
+        return
+    traced = text.find(_HEADER)
+    last = max((match.start() for match in _EXCEPTION.pattern.finditer(text, spans[0][1])), default=-1)
+    yield from (span for span in spans if not 0 <= traced < span[0] or span[0] < last)
+
+
+def _overcome(text: str) -> Iterator[_Span]:
+    """Yield the lines of troubles behind which the text says that they are over."""
+    for trouble, over, still in _OVERCOME:
+        end = text.rfind(over)
+        if end < 0 or text.find(still, end) >= 0:
+            continue
+        yield from (span for span in _lines_with(text[:end], trouble) if _TROUBLE.pattern.search(text, *span))

@@ -16,13 +16,14 @@ _BETWEEN = "[\\s\u2500-\u25ff]+"
 def quoted(line: Line, raw: str) -> Line:
     """Return a line with its blanks, prefix and marks, of a redrawn one the state that was read.
 
-    A long one is cut off at its end, and begins where its message does if that would not be seen otherwise.
+    A long one is cut off at its end, and begins where its message does if that would not be seen otherwise;
+    a mark stands where something is left out.
     """
     first = re.compile(_BETWEEN.join(map(re.escape, line.text.split()[:_FIRST])))
     states = [(state, first.search(state)) for state in reversed(raw.rstrip("\r").split("\r"))]
     text, found = next((item for item in states if item[1]), states[0])
     if found and len(text) > _WIDEST and found.start() > _SEEN:
-        text = text[found.start() :]
+        text = _CUT + text[found.start() :]
     return Line(line.number, cut_off(text))
 
 

@@ -140,6 +140,9 @@ FIELDS: Mapping[str, Kinds] = {
             "when": mapping(TEXT), "cause_en": optional(TEXT), "cause_zh": optional(TEXT),
             "fix_en": TEXT, "fix_zh": TEXT, "replans": optional(FLAG), "sample": TEXT,
         }), least=1)),
+        "clauses": optional(list_of(object_of({  # of a fix, counted from 0, that are for some machines only
+            "at": number(0, 100), "facts": mapping(TEXT), "leads": optional(FLAG),
+        }), least=1)),
     }},
     "checks": {None: {
         "id": _CHECK_ID, "group": TEXT, "title": TEXT, "cases": mapping(_CASE),
