@@ -123,6 +123,24 @@ def test_the_file_says_what_each_needs_and_that_every_two_conflict(user: Program
 
 
 @pytest.mark.slow
+def test_pixi_has_a_feature_and_an_environment_for_each(user: Program) -> None:
+    text = plan(user, "--for", "cpu", "--format", "pixi.toml", "--manager", "rattler")
+    document = tomllib.loads(text)
+    assert document["environments"] == {name: [name] for name in NAMES}
+    assert document["dependencies"] == {"python": f"{PYTHON}.*"}
+    sets = {name: feature["pypi-dependencies"] for name, feature in document["feature"].items()}
+    versions = {
+        name: {package: item if isinstance(item, str) else item["version"] for package, item in of.items()}
+        for name, of in sets.items()
+    }
+    assert versions == {
+        name: {package: f"=={version}" for package, version in of.items()} for name, of in SETS.items()
+    }
+    needs = {name: feature["system-requirements"] for name, feature in document["feature"].items()}
+    assert [needs[name].get("cuda") for name in NAMES] == [None, "12.6", "13.0"]
+
+
+@pytest.mark.slow
 def test_a_set_of_locks_is_installed_by_uv_each_as_it_is(
     user: Program, sharer: Program, network: Network, tmp_path: Path
 ) -> None:

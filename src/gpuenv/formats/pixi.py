@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import Struct
 from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
@@ -40,6 +41,31 @@ def render_pixi(locked: Locked) -> str:
     Where conda brings other packages too, what they bring is not known: then only what was asked for is
     pinned. Raises UsageError for specs that can't be written so.
     """
+    return _render(locked.plan, set_of(locked))
+
+
+class PixiSet(Struct, frozen=True):
+    """The tables that say what is installed: conda's packages, wheels, and what is needed for them."""
+
+    system: dict[str, Any]
+    conda: dict[str, Any]
+    wheels: dict[str, Any]
+    options: dict[str, Any]
+
+    @property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """Those that are not empty, by their names."""
+        named = {
+            "system-requirements": self.system,
+            "dependencies": self.conda,
+            "pypi-options": self.options,
+            "pypi-dependencies": self.wheels,
+        }
+        return {name: table for name, table in named.items() if table}
+
+
+def set_of(locked: Locked) -> PixiSet:
+    """Return the tables for a plan of wheels; raise UsageError for specs that can't be written so."""
     places = places_of(locked)
     chosen = _chosen(locked)
     wheels = {file.name: _wheel(file, places.get(file.name), addressed(locked)) for file in chosen}
@@ -48,7 +74,7 @@ def render_pixi(locked: Locked) -> str:
     # the glibc that the set needs; a wheel with several tags needs the least of them
     needs = [_least(file) for file in chosen if file.is_wheel]
     system = _system(_cuda_of(locked.plan), max((need for need in needs if need), default=None))
-    return _render(locked.plan, system, conda, wheels, _options(locked.sources, places))
+    return PixiSet(system, conda, wheels, _options(locked.sources, places))
 
 
 def render_pixi_of_conda(plan: Plan) -> str:
@@ -61,43 +87,44 @@ def render_pixi_of_conda(plan: Plan) -> str:
     wheels = _pypi_requirements(plan)
     options = _options(plan.sources, {}) if wheels else {}
     system = _system(plan.conda.cuda if plan.conda else None, min(older, default=None))
-    return _render(plan, system, _conda_dependencies(plan), wheels, options)
+    return _render(plan, PixiSet(system, _conda_dependencies(plan), wheels, options))
 
 
-def _render(
-    plan: Plan,
-    system: dict[str, Any],
-    conda: dict[str, Any],
-    wheels: dict[str, Any],
-    options: dict[str, Any],
-) -> str:
-    variables = {
-        name: value
-        for name, value in variables_of(plan).items()
-        if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
-    }
-    channels = plan.conda.channels if plan.conda else ()
-    parts = {
-        "workspace": {
-            "name": name_of(plan),
-            "channels": tuple(without_userinfo(channel.name) for channel in channels),
-            "platforms": (platform_of(plan.machines[0]),),
-        },
-        "system-requirements": system,
-        "dependencies": conda,
-        "pypi-options": options,
-        "pypi-dependencies": wheels,
-        "activation": {"env": variables},
-    }
+def _render(plan: Plan, made: PixiSet) -> str:
+    parts = {"workspace": workspace_of((plan,)), **made.tables, "activation": {"env": plain_variables(plan)}}
     comment = (
         tr("made by gpuenv for"),
         *summary(plan),
         tr("create the environment with `{command}`", command="pixi install"),
+        *left_out_variables(plan),
     )
-    if left_out := [name for name in variables_of(plan) if name not in variables]:
-        text = N_("left as they are, as a shell would expand them: the variables {names}")
-        comment += (tr(text, names=", ".join(left_out)),)
     return toml.document(comment, {name: toml.table(part) for name, part in parts.items() if part})
+
+
+def workspace_of(plans: tuple[Plan, ...]) -> dict[str, Any]:
+    """Return the table `workspace` for the platforms and channels of all plans."""
+    channels = (channel.name for plan in plans if plan.conda for channel in plan.conda.channels)
+    return {
+        "name": name_of(plans[0]),
+        "channels": tuple(dict.fromkeys(map(without_userinfo, channels))),
+        "platforms": tuple(dict.fromkeys(platform_of(plan.machines[0]) for plan in plans)),
+    }
+
+
+def plain_variables(plan: Plan) -> dict[str, str]:
+    """Return the variables of the environment that a shell reads as they are."""
+    return {
+        name: value
+        for name, value in variables_of(plan).items()
+        if _VARIABLE.fullmatch(name) and _PLAIN.fullmatch(value)
+    }
+
+
+def left_out_variables(plan: Plan) -> tuple[str, ...]:
+    """Say in a comment which variables were left out, if any were."""
+    names = [name for name in variables_of(plan) if name not in plain_variables(plan)]
+    text = N_("left as they are, as a shell would expand them: the variables {names}")
+    return (tr(text, names=", ".join(names)),) if names else ()
 
 
 def _system(cuda: str | None, glibc: tuple[int, ...] | None) -> dict[str, Any]:

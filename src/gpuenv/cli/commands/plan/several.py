@@ -17,6 +17,7 @@ from gpuenv.cli.progress import HashBars, display
 from gpuenv.files.write_output import make_folder, refuse_foreign_file, write_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.registry import FORMATS, LOCKED_FORMATS
+from gpuenv.formats.several.pixi import render_pixi_of
 from gpuenv.formats.several.pyproject import render_pyproject_of
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Fix, UsageError
@@ -26,7 +27,10 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.several.plan import SeveralPlans, parse_names, plan_several
 
 # What holds all of them in one file, and how the file of each is called where there is one for each.
-_ONE_FILE: Mapping[str, Callable[[tuple[LockedVariant, ...]], str]] = {"pyproject": render_pyproject_of}
+_ONE_FILE: Mapping[str, Callable[[tuple[LockedVariant, ...]], str]] = {
+    "pyproject": render_pyproject_of,
+    "pixi.toml": render_pixi_of,
+}
 _FILE_EACH = {"pylock.toml": "pylock.{name}.toml", "requirements.txt": "requirements.{name}.txt"}
 _JSON = "json"
 _FORMATS = (*_ONE_FILE, *_FILE_EACH, _JSON)
