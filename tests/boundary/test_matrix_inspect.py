@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from running import Done, Program
 from serving import Site, serve
-from torch_wheels import wheel_bytes
+from torch_wheels import packed_bundle, wheel_bytes
 from wheel_shop import Manner, WheelShop
 
 NAME = "torch-2.15.0-cp312-cp312-manylinux_2_28_x86_64.whl"
@@ -139,3 +140,48 @@ def test_a_refresh_without_an_index_ends_with_4(tmp_path: Path) -> None:
     assert (done.status, document(done)["error"]["code"]) == (4, "no-index")
     bad = run(tmp_path, "refresh", "--only", "torch>>1", "--json")
     assert (bad.status, document(bad)["error"]["code"]) == (2, "bad-requirement")
+
+
+def test_a_build_for_rocm_tells_its_chips(tmp_path: Path, shop: WheelShop) -> None:
+    """The list is read by ranges, and each chip named with its products."""
+    name = "torch-2.13.0+rocm7.2-cp312-cp312-manylinux_2_28_x86_64.whl"
+    wheel = wheel_bytes(version="2.13.0", variant="rocm7.2", flags="gfx90a gfx1100", requires=())
+    answer = document(run(tmp_path, "inspect", shop.offer(name, wheel), "--json"))["data"]
+    assert (answer["variant"], answer["targets"], answer["evidence"]) == (
+        "rocm7.2",
+        ["gfx90a", "gfx1100"],
+        "wheel",
+    )
+    assert [row["architecture"] for row in answer["chips"]] == ["gfx90a", "gfx1100"]
+    (tmp_path / name).write_bytes(wheel)
+    words = run(tmp_path, "inspect", name).out
+    assert "compiled for gfx90a gfx1100" in words
+    assert "runs on Navi 31 (gfx1100): Radeon RX 7900" in words
+
+
+def test_a_build_for_rocm_without_a_list_is_read_up_to_its_kernels(tmp_path: Path) -> None:
+    """Only when asked for: the kernels are many megabytes in."""
+    name = "torch-2.13.0+rocm7.2-cp312-cp312-linux_x86_64.whl"
+    kernels = b"\x7fELF" + packed_bundle("gfx906", "gfx1030") + bytes(70_000)
+    members = {"torch/lib/libtorch_hip.so": kernels + random.Random(1).randbytes(500_000)}  # noqa: S311
+    wheel = wheel_bytes(version="2.13.0", variant="rocm7.2", flags=None, requires=(), members=members)
+    (tmp_path / name).write_bytes(wheel)
+    answer = document(run(tmp_path, "inspect", name, "--json"))["data"]
+    assert (answer["targets"], answer["evidence"]) == ([], "assumed")
+    answer = document(run(tmp_path, "inspect", name, "--thorough", "--json"))["data"]
+    assert answer["targets"] == ["gfx906", "gfx1030"]
+
+
+@pytest.mark.slow
+def test_builds_for_xpu_and_macos_tell_what_they_need(tmp_path: Path) -> None:
+    """The targets of XPU, and the least macOS by the tag."""
+    name = "torch-2.13.0+xpu-cp312-cp312-manylinux_2_28_x86_64.whl"
+    wheel = wheel_bytes(version="2.13.0", variant="xpu", flags="pvc bmg dg2", requires=())
+    (tmp_path / name).write_bytes(wheel)
+    answer = document(run(tmp_path, "inspect", name, "--json"))["data"]
+    assert (answer["variant"], answer["targets"]) == ("xpu", ["pvc", "bmg", "dg2"])
+    assert "20.1.0" in [row["architecture"] for row in answer["chips"]]
+    mac = "torch-2.12.0-cp312-none-macosx_14_0_arm64.whl"
+    (tmp_path / mac).write_bytes(wheel_bytes(version="2.12.0", variant=None, flags=None, requires=()))
+    answer = document(run(tmp_path, "inspect", mac, "--json"))["data"]
+    assert (answer["platform"], answer["least_macos"]) == ("osx-arm64", "14.0")

@@ -29,6 +29,25 @@ def fatbin(*codes: tuple[int, int]) -> bytes:
     return struct.pack("<IHHQ", MAGIC, 1, 16, len(entries)) + entries
 
 
+def bundle(*targets: str) -> bytes:
+    """Make a plain bundle of code objects, as clang-offload-bundler does."""
+    names = ["host-x86_64-unknown-linux--", *(f"hipv4-amdgcn-amd-amdhsa--{target}" for target in targets)]
+    entries = b"".join(struct.pack("<QQQ", 4096, 0, len(name)) + name.encode() for name in names)
+    return b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(names)) + entries
+
+
+def packed_bundle(*targets: str, version: int = 3, method: int = 0, body: bytes | None = None) -> bytes:
+    """Make a packed bundle; `body` is the packed data, by default zlib's."""
+    plain = bundle(*targets)
+    packed = zlib.compress(plain) if body is None else body
+    sizes = {
+        1: struct.pack("<I", len(plain)),
+        2: struct.pack("<II", len(packed) + 24, len(plain)),
+        3: struct.pack("<QQ", len(packed) + 32, len(plain)),
+    }[version]
+    return b"CCOB" + struct.pack("<HH", version, method) + sizes + struct.pack("<Q", 7) + packed
+
+
 def metadata(name: str, version: str, *requires: str, python: str = ">=3.10") -> str:
     lines = [f"Name: {name}", f"Version: {version}", f"Requires-Python: {python}"]
     return "\n".join(
@@ -53,6 +72,10 @@ def wheel_bytes(
     local = f"+{variant}" if variant else ""
     cuda = f"{variant[2:-1]}.{variant[-1]}" if variant and variant.startswith("cu") else None
     message = f"cuda: Optional[str] = {cuda!r}\n" if name == "torch" else ""
+    if name == "torch" and variant and variant.startswith("rocm"):
+        message += f"hip: Optional[str] = '{variant[4:]}.26015'\n"
+    if name == "torch" and variant == "xpu":
+        message += "xpu: Optional[str] = '20260000'\n"
     content[f"{name}/version.py"] = f"__version__ = '{version}{local}'\n{message}"
     if name == "torch":
         content["torch/lib/libtorch_python.so"] = library(flags)

@@ -15,6 +15,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.link import split_url
 from gpuenv.indexes.urls import is_remote, local_path
+from gpuenv.knowledge.accelerators import AcceleratorArchitecture
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
 from gpuenv.matrix.read_wheel import parse_wheel_name, read_wheel
@@ -23,7 +24,7 @@ from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, UsageError
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import TorchBuild, WheelFile
-from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.load_knowledge import load_accelerators, load_knowledge
 from gpuenv.planning.pages.listings import choose_sources
 from gpuenv.resolution.gpu_coverage import Coverage, DriverNeed, cover, driver_need
 from gpuenv.secrets.url_credentials import redact_credentials
@@ -38,6 +39,7 @@ class Inspection(Struct, frozen=True):
     facts: WheelFacts
     generations: tuple[SupportedGeneration, ...]
     drivers: tuple[DriverNeed, ...]
+    chips: tuple[AcceleratorArchitecture, ...]
     received: int
 
 
@@ -60,6 +62,7 @@ def inspect_wheel(location: str, environ: Mapping[str, str], *, thorough: bool =
         facts,
         generations_for(facts, knowledge),
         drivers_for(facts, knowledge),
+        chips_for(facts),
         received,
     )
 
@@ -170,6 +173,15 @@ def generations_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[SupportedG
         )
         for (name, through), capabilities in fields.items()
     )
+
+
+def chips_for(facts: WheelFacts) -> tuple[AcceleratorArchitecture, ...]:
+    """Return what a build for ROCm or XPU has code for; names that the tables lack are not among them."""
+    targets = set(facts.targets)
+    if not targets or facts.variant is None:
+        return ()
+    rows = load_accelerators().architectures.values()
+    return tuple(row for row in rows if row.kind == facts.variant.kind and targets.intersection(row.code))
 
 
 def drivers_for(facts: WheelFacts, knowledge: Knowledge) -> tuple[DriverNeed, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,10 +19,13 @@ from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.matrix.dependency_rows import Sizes, sizes_of
 from gpuenv.matrix_checks.refresh_targets import TORCH, WheelTarget, platform_of, pythons_of
 from gpuenv.model.capability import Architecture
+from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import WheelFile
+from gpuenv.planning.load_knowledge import load_accelerators
 from gpuenv.untrusted.bounds import check_wheel_name
 from gpuenv.wheels.archive import WheelArchive, WheelProblem, open_local_wheel, open_wheel
 from gpuenv.wheels.cuda_architectures import CodeFinder, Finder, FlagFinder
+from gpuenv.wheels.device_targets import BundleFinder, TargetList
 from gpuenv.wheels.metadata import (
     VersionFile,
     WheelFacts,
@@ -29,8 +33,11 @@ from gpuenv.wheels.metadata import (
     parse_metadata,
     parse_version_file,
     parse_wheel_tags,
+    targets_of_extras,
 )
 
+_T = TypeVar("_T")
+_WITH_TARGETS = ("rocm", "xpu")
 _SMALL = 4 << 20  # bytes; a METADATA has 40 kB
 _LIBRARY = 1 << 30
 _LONGEST_LIBRARY = 4 << 30
@@ -55,10 +62,16 @@ def read_wheel(archive: WheelArchive, file: WheelFile, *, thorough: bool = False
     if project == TORCH and (version_file is None or version_file.cuda):
         architectures, why = _read_architectures(archive, thorough=thorough)
         missing += why
+    variant = version_file.variant if version_file else None
+    targets: tuple[str, ...] = ()
+    if project == TORCH and variant and variant.kind in _WITH_TARGETS:
+        targets, why = _read_targets(archive, variant, metadata, thorough=thorough)
+        missing += why
     return replace(
         facts_of_name(file, metadata),
-        variant=version_file.variant if version_file else None,
+        variant=variant,
         architectures=architectures,
+        targets=targets,
         wheel_tags=_read_tags(archive),
         missing=missing,
         remarks=remarks,
@@ -133,13 +146,36 @@ def _read_architectures(
     return (), (tr("its `{member}` does not list architectures", member=member),)
 
 
-def _search(
-    archive: WheelArchive, member: str, finder: Finder, limit: int, first: float
-) -> tuple[Architecture, ...] | None:
+def _read_targets(
+    archive: WheelArchive, variant: Variant, metadata: WheelMetadata | None, *, thorough: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Read for which chips a build for ROCm or XPU has code: extras, torch's own list, or kernels."""
+    if metadata and (by_extras := targets_of_extras(metadata)):
+        return by_extras, ()
+    member = archive.find(lambda name: _FLAGS.fullmatch(name) is not None)
+    if member is None:
+        return (), (tr("it has no `{member}`", member="torch/lib/libtorch_python"),)
+    listed = TargetList(known_targets("xpu") if variant.kind == "xpu" else ())
+    targets = _search(archive, member, listed, _LIBRARY, _BEFORE_FLAGS)
+    if not targets and thorough and variant.kind == "rocm":
+        library = archive.largest(lambda name: _KERNELS.fullmatch(name) is not None)
+        targets = _search(archive, library, BundleFinder(), _LONGEST_LIBRARY, 0.0) if library else None
+    if targets:
+        return targets, ()
+    return (), (tr("its `{member}` does not list architectures", member=member),)
+
+
+def known_targets(kind: str) -> frozenset[str]:
+    """Return the targets of a kind that some architecture runs code of."""
+    rows = load_accelerators().architectures.values()
+    return frozenset(name for row in rows if row.kind == kind for name in row.code)
+
+
+def _search(archive: WheelArchive, member: str, finder: Finder[_T], limit: int, first: float) -> _T | None:
     for chunk in archive.stream(member, limit=limit, first=first):
-        architectures = finder.feed(chunk)
-        if architectures:
-            return architectures
+        found = finder.feed(chunk)
+        if found:
+            return found
     return finder.finish()
 
 

@@ -15,7 +15,7 @@ from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.serialise import python_order
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import CUDA_PLATFORMS, PLATFORM_TAGS, IndexKind, Platform, WheelFile
+from gpuenv.model.wheel import CUDA_PLATFORMS, PLATFORM_TAGS, PLATFORMS, IndexKind, Platform, WheelFile
 
 TORCH = "torch"
 PROJECTS = (TORCH, "torchvision", "torchaudio")
@@ -137,7 +137,8 @@ def _targets(listings: Iterable[Listing]) -> Iterator[WheelTarget]:
 def _groups_of(file: WheelFile) -> Iterator[tuple[Any, ...]]:
     foreign = file.variant is not None and not file.variant.is_cuda_or_cpu
     platform = platform_of(file)
-    if file.name in PROJECTS and platform and not foreign and not file.version.is_prerelease:
+    planned = platform in CUDA_PLATFORMS and not foreign
+    if file.name in PROJECTS and platform and planned and not file.version.is_prerelease:
         index = "pypi" if file.variant is None else "pytorch"
         yield str(file.name), Version(file.version.public), platform, index, file.variant
 
@@ -175,7 +176,7 @@ def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
 def platform_of(file: WheelFile) -> Platform | None:
     """Tell which of gpuenv's platforms a wheel is for."""
     tags = [tag.platform for tag in file.tags]
-    for platform in CUDA_PLATFORMS:
+    for platform in PLATFORMS:
         system, _, machine = PLATFORM_TAGS[platform].partition("_")
         if any(tag.endswith(machine) and system in tag and "musl" not in tag for tag in tags):
             return platform

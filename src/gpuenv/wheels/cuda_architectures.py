@@ -13,11 +13,12 @@ import re
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import Architecture, parse_architecture
 
+_Found_co = TypeVar("_Found_co", covariant=True)
 _ONE = rb"(?:sm|compute)_\d{2,3}[af]?"
 _LIST = re.compile(rb"(?<=\0)" + _ONE + rb"(?: " + _ONE + rb")+(?=\0)")
 _SINGLE = re.compile(rb"(?<=\0)sm_\d{2,3}[af]?(?=\0)")
@@ -33,13 +34,13 @@ _LARGEST_FATBIN = 64 << 20
 _ALIKE = 4  # code objects that must agree: one might be of a library linked in
 
 
-class Finder(Protocol):
+class Finder(Protocol[_Found_co]):
     """Reads a library in chunks, however it is cut."""
 
-    def feed(self, chunk: bytes) -> tuple[Architecture, ...] | None:
+    def feed(self, chunk: bytes) -> _Found_co | None:
         """Return what the library was compiled for as soon as it is known."""
 
-    def finish(self) -> tuple[Architecture, ...] | None:
+    def finish(self) -> _Found_co | None:
         """Return what is to be made of a library that was read to its end."""
 
 

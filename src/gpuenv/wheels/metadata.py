@@ -22,6 +22,8 @@ from gpuenv.wheels.torch_wheel import MAJOR_MINOR, major_minor, stated_builds, v
 
 _VERSION = re.compile(r"^__version__\b[^=\n]*=[ \t]*['\"]([^'\"\n]+)['\"][ \t\r]*$", re.MULTILINE)
 _CUDNN = re.compile(r"nvidia-cudnn-cu\d+")
+_MACOS = re.compile(r"macosx_(\d+)_(\d+)_")
+_DEVICE_EXTRA = re.compile(r"extra\s*==\s*['\"]device-(gfx[0-9a-f]+)['\"]")
 _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(5, 21)))
 
 
@@ -61,6 +63,7 @@ class WheelFacts(Struct, frozen=True):
     tags: tuple[str, ...]
     platform: Platform | None
     architectures: tuple[Architecture, ...] = ()
+    targets: tuple[str, ...] = ()  # of ROCm and XPU
     wheel_tags: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -69,6 +72,12 @@ class WheelFacts(Struct, frozen=True):
     def cudnn(self) -> str | None:
         """The cuDNN that the wheel requires; None where it brings its own."""
         return cudnn_of(self.metadata, self.platform)
+
+    @property
+    def least_macos(self) -> str | None:
+        """The least macOS that its tags allow: `macosx_14_0_arm64` is 14.0."""
+        floors = [(int(match[1]), int(match[2])) for tag in self.tags for match in _MACOS.finditer(tag)]
+        return ".".join(map(str, min(floors))) if floors else None
 
 
 def parse_version_file(text: str) -> VersionFile:
@@ -154,6 +163,15 @@ def _holds(requirement: Requirement, platform: Platform, wanted: tuple[tuple[str
         requirement.marker.evaluate({**marker_environment(platform, f"{python}.0"), "extra": extra})
         for python, extra in wanted
     )
+
+
+def targets_of_extras(metadata: WheelMetadata) -> tuple[str, ...]:
+    """Tell for which chips a wheel of AMD's index has an extra that brings their code.
+
+    Requires-Dist: amd-torch-device-gfx1201==2.12.0+rocm7.14.0; extra == "device-gfx1201"
+    """
+    found = (match[1] for line in metadata.requires for match in _DEVICE_EXTRA.finditer(line))
+    return tuple(dict.fromkeys(found))
 
 
 def specifier_of(metadata: WheelMetadata, project: str, platform: Platform | None) -> str | None:

@@ -35,6 +35,8 @@ def _data(inspection: Inspection) -> dict[str, Any]:
         "cuda": str(facts.variant.cuda) if facts.variant and facts.variant.cuda else None,
         "cudnn": facts.cudnn,
         "architectures": [str(item) for item in facts.architectures],
+        "targets": list(facts.targets),
+        "least_macos": facts.least_macos,
         "platform": facts.platform,
         "pythons": list(facts.pythons),
         "tags": list(facts.tags),
@@ -42,6 +44,10 @@ def _data(inspection: Inspection) -> dict[str, Any]:
         "requires_python": facts.metadata.requires_python,
         "requires": list(facts.metadata.requires),
         "gpus": [_generation_data(item) for item in inspection.generations],
+        "chips": [
+            {"kind": row.kind, "architecture": row.architecture, "products": list(row.products)}
+            for row in inspection.chips
+        ],
         "drivers": [
             {
                 "os": item.os,
@@ -78,6 +84,7 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
         yield tr("  CUDA {cuda}, cuDNN {cudnn}", cuda=facts.variant.cuda, cudnn=cudnn)
     if facts.architectures:
         yield tr("  compiled for {list}", list=" ".join(map(str, facts.architectures)))
+    yield from _chip_lines(inspection)
     for generation in inspection.generations:
         yield _generation_line(generation, verbose=verbose)
     for driver in inspection.drivers:
@@ -90,6 +97,19 @@ def _lines(inspection: Inspection, *, verbose: bool) -> Iterator[str]:
         if "extra ==" in line and not verbose:
             continue
         yield tr("  requires {requirement}", requirement=line)
+
+
+def _chip_lines(inspection: Inspection) -> Iterator[str]:
+    facts = inspection.facts
+    if facts.targets:
+        yield tr("  compiled for {list}", list=" ".join(facts.targets))
+    for row in inspection.chips:
+        line = tr(
+            "  runs on {architecture} ({capabilities})", architecture=row.chip, capabilities=row.architecture
+        )
+        yield f"{line}: {', '.join(row.products)}"
+    if facts.least_macos:
+        yield tr("  needs macOS {least} or newer", least=facts.least_macos)
 
 
 def _generation_line(item: SupportedGeneration, *, verbose: bool) -> str:

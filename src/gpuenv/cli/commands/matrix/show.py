@@ -35,6 +35,13 @@ _COLUMNS = {
     "images": "repository tag flavour distribution glibc python cuda source",
     "ecosystem": "kind set project by torch variant platform version requires_torch page source",
     "api-changes": "id project version kind names text_en source",
+    "accelerator-devices": "vendor name kind architecture chip pci_vendor pci_id revision discrete source",
+    "accelerator-architectures": "kind architecture chip generation code extra products supported evidence",
+    "accelerator-builds": "torch variant platform index torch_npu pythons targets requires evidence",
+    "accelerator-indexes": "kind id index accelerator address platforms vendor package where source",
+    "accelerator-known-bad": "id judge when effect remedy source",
+    "kernel-drivers": "kind driver module drivers rocm fails source",
+    "jetson": "boards l4t jetpack cuda python userspace torch_from evidence",
     "mirrors": "name title kind status aliases hosts missing_status source",
 }
 
