@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from conda_making import PLAN, SUCCESS, a_tool, make
 from fake_conda import Transcript, a_wanted, called, faked, planned, transcript
+from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_somewhere import create_somewhere
@@ -118,8 +119,6 @@ def test_without_an_address_or_a_hash_the_tool_solves_again_and_it_is_said(
     change: dict[str, str | None],
     reason: str,
 ) -> None:
-    from msgspec.structs import replace  # noqa: PLC0415
-
     records = tuple(replace(record, **change) if record is TORCH else record for record in RECORDS)
     fake = a_tool(tmp_path).makes(RECORDS)
     make(fake, running, Solved(a_wanted(prefix), records, ()))
@@ -140,16 +139,33 @@ def test_a_package_fetched_from_elsewhere_is_left_to_the_tool(
     assert "comes from none of the channels" in said[0]
 
 
-@pytest.mark.parametrize("secret", ["user:pa55word@", "t/se-cret-token/"])
-def test_no_password_is_written_into_a_list(
-    tmp_path: Path, running: CondaRunning, prefix: Path, said: list[str], secret: str
+def secretly(prefix: Path, login: str) -> Solved:
+    """Return what was solved with a server that asks for a password or a token."""
+    base = f"https://{login}/conda-forge"
+    records = tuple(
+        replace(record, url=record.url.replace("file:///srv/channel/conda-forge", base)) for record in RECORDS
+    )
+    return Solved(a_wanted(prefix, channels=(CondaChannel("conda-forge", (base,)),)), records, records)
+
+
+def test_no_password_is_written_into_a_list_that_libmamba_would_record(
+    tmp_path: Path, running: CondaRunning, prefix: Path, said: list[str]
 ) -> None:
-    host = "https://user:pa55word@conda.example" if "@" in secret else f"https://conda.example/{secret[:-1]}"
-    wanted = a_wanted(prefix, channels=(CondaChannel("conda-forge", (f"{host}/conda-forge",)),))
     fake = a_tool(tmp_path).makes(RECORDS)
-    make(fake, running, Solved(wanted, RECORDS, ()))
+    make(fake, running, secretly(prefix, "user:pa55word@conda.example"))
     assert fake.listed is None
     assert "passwords" in said[0]
+
+
+@pytest.mark.parametrize("login", ["user:pa55word@conda.example", "conda.example/t/to-ken-1234"])
+def test_conda_gets_the_password_in_a_file_that_is_removed(
+    tmp_path: Path, running: CondaRunning, prefix: Path, login: str
+) -> None:
+    fake = a_tool(tmp_path, "conda").makes(RECORDS)
+    make(fake, running, secretly(prefix, login))
+    assert login in (fake.listed or "")
+    assert login not in running.log.read_text(encoding="utf-8")
+    assert list((tmp_path / "cache" / "conda-lists").iterdir()) == []
 
 
 def conda_cache(tmp_path: Path, records: tuple[CondaRecord, ...]) -> None:

@@ -18,7 +18,7 @@ from gpuenv.installers.conda.explicit import (
     unlisted_because,
 )
 from gpuenv.installers.conda.tool_info import CondaInfo, parse_tool_versions
-from gpuenv.model.conda import CondaRecord
+from gpuenv.model.conda import CondaChannel, CondaRecord
 
 KNOWN = parse_tool_versions(matrices.load("conda-tools"))
 CONDAS = """==> 2026-11-23 23:27:51 <==
@@ -92,5 +92,24 @@ def test_what_came_from_condas_cache_keeps_what_it_requires() -> None:
     assert record_of_solve(document, replace(PACKAGE, url=""), {}) == document
 
 
-def test_a_whole_package_can_be_listed() -> None:
-    assert unlisted_because((PACKAGE,), ()) is None
+FORGE = CondaChannel("conda-forge", ("https://conda.example/conda-forge",))
+
+
+def test_a_whole_package_of_a_channel_can_be_listed() -> None:
+    assert unlisted_because((PACKAGE,), (PACKAGE,), (FORGE,), hides=False) is None
+
+
+def test_a_package_fetched_from_elsewhere_is_left_to_the_tool() -> None:
+    moved = replace(PACKAGE, url=PACKAGE.url.replace("conda.example", "conda.example.org"))
+    assert unlisted_because((moved,), (moved,), (FORGE,), hides=True)
+    assert unlisted_because((moved,), (), (FORGE,), hides=True) is None  # cached, from whichever mirror
+    assert unlisted_because((moved,), (moved,), (CondaChannel("conda-forge", ()),), hides=True) is None
+
+
+@pytest.mark.parametrize("place", ["user:pa55word@conda.example", "conda.example/t/to-ken-1234"])
+def test_a_password_is_for_tools_that_keep_it_out_of_the_environment(place: str) -> None:
+    secret = replace(PACKAGE, url=PACKAGE.url.replace("conda.example", place))
+    channel = CondaChannel("conda-forge", (FORGE.urls[0].replace("conda.example", place),))
+    assert unlisted_because((secret,), (secret,), (channel,), hides=True) is None
+    assert unlisted_because((PACKAGE,), (PACKAGE,), (channel,), hides=True)  # told without it
+    assert "password" in (unlisted_because((PACKAGE,), (PACKAGE,), (channel,), hides=False) or "")

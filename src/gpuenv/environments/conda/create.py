@@ -96,7 +96,7 @@ def _listed(tool: CondaTool, solved: Solved, running: CondaRunning) -> Iterator[
         file = None
         if running.lists:
             try:
-                records = to_list(solved, tuple(map(Path, running.caches)))
+                records = to_list(tool.tool, solved, tuple(map(Path, running.caches)))
                 file = stack.enter_context(written_list(records, solved.wanted.subdir, running.calling))
             except (OSError, ValueError) as error:
                 facts = {"tool": tool.tool, "reason": reason_of(error)}

@@ -15,18 +15,17 @@ from gpuenv.environments.conda.package_cache import unpacked_folders
 from gpuenv.files.config_files import replace_bytes
 from gpuenv.files.private import make_private_folder
 from gpuenv.files.read_limited import read_limited
-from gpuenv.i18n.messages import tr
+from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.commands import specs
 from gpuenv.installers.conda.explicit import (
     history_of_specs,
-    is_foreign,
     record_of_solve,
     render_list,
     spec_names,
     unlisted_because,
 )
 from gpuenv.installers.conda.solve import Solved
-from gpuenv.installers.conda.tool import Calling
+from gpuenv.installers.conda.tool import Calling, tool_versions
 from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import GpuenvError
 
@@ -34,19 +33,17 @@ _HISTORY = Path("conda-meta", "history")
 _RECORD = Path("info", "repodata_record.json")
 
 
-def to_list(solved: Solved, caches: tuple[Path, ...]) -> tuple[CondaRecord, ...]:
-    """Return the packages to list; raise ValueError where one has no address or hash.
+def to_list(tool: Tool, solved: Solved, caches: tuple[Path, ...]) -> tuple[CondaRecord, ...]:
+    """Return the packages to list; raise ValueError where one has no address or hash, or a password.
 
     conda's dry run tells none of a package that it need not fetch: its record in the cache does.
     """
-    fetched = {_key(record) for record in solved.fetch}
-    records = tuple(record if record.url else _cached(record, caches) or record for record in solved.records)
-    foreign = (
-        tr("{package} comes from none of the channels", package=record.filename)
-        for record in records
-        if _key(record) in fetched and is_foreign(record, solved.wanted.channels)
-    )
-    reason = unlisted_because(records, solved.wanted.channels) or next(foreign, None)
+    known = (record if record.url else _cached(record, caches) or record for record in solved.records)
+    records = tuple(known)
+    hides = tool in tool_versions().hiding
+    fetch = {_key(record) for record in solved.fetch}
+    fetched = (record for record in records if _key(record) in fetch)
+    reason = unlisted_because(records, fetched, solved.wanted.channels, hides=hides)
     if reason:
         raise ValueError(reason)
     return records

@@ -13,7 +13,6 @@ from typing import Any
 from packaging.version import Version
 
 from gpuenv.i18n.messages import tr
-from gpuenv.installers.conda.check_solution import channel_name
 from gpuenv.installers.conda.tool_info import CondaInfo, ToolVersions
 from gpuenv.model.conda import CondaChannel, CondaRecord
 from gpuenv.secrets.url_credentials import has_userinfo
@@ -30,25 +29,31 @@ def takes_lists(info: CondaInfo, known: ToolVersions) -> bool:
     return least is not None and Version(info.version) >= least
 
 
-def unlisted_because(records: Iterable[CondaRecord], channels: tuple[CondaChannel, ...]) -> str | None:
+def unlisted_because(
+    records: Iterable[CondaRecord],
+    fetched: Iterable[CondaRecord],
+    channels: tuple[CondaChannel, ...],
+    *,
+    hides: bool,
+) -> str | None:
     """Return why packages cannot be installed from a list, None where they can.
 
-    `channels` are those of the packages that are fetched; a list would take these from no other address.
+    A list leads to its own addresses: those `fetched` must be of the channels, with their passwords,
+    which the tool writes nowhere into the environment (`hides`).
     """
-    if any(has_userinfo(url) for channel in channels for url in channel.urls):
-        return tr("the addresses of its channels have passwords, which a list would have to hold")
+    urls = tuple(url for channel in channels for url in channel.urls)
+    if not hides and any(map(has_userinfo, urls)):
+        return tr("it would write passwords of channels into the environment")
     for record in records:
-        if not _URL.fullmatch(record.url):
+        if not _URL.fullmatch(record.url) or (has_userinfo(record.url) and not hides):
             return tr("it does not tell the address of {package}", package=record.filename)
         if not _HASH.fullmatch(record.sha256 or ""):
             return tr("it does not tell the hash of {package}", package=record.filename)
+    if all(channel.urls for channel in channels):
+        for record in fetched:
+            if not any(record.url.startswith(f"{url.rstrip('/')}/") for url in urls):
+                return tr("{package} comes from none of the channels", package=record.filename)
     return None
-
-
-def is_foreign(record: CondaRecord, channels: tuple[CondaChannel, ...]) -> bool:
-    """Tell whether a package comes from none of the addresses of these channels, if all of them have some."""
-    folder = record.url.rpartition("/")[0]
-    return all(channel.urls for channel in channels) and channel_name(folder, channels) is None
 
 
 def render_list(records: Iterable[CondaRecord], subdir: str) -> str:

@@ -22,17 +22,21 @@ _UPDATES = {
 
 
 class ToolVersions(Struct, frozen=True):
-    """The `least` supported versions of the tools, and the first that install `lists` of packages."""
+    """The `least` supported versions of the tools, and the first that install `lists` of packages.
+
+    `hiding` are the tools that write no password of a list into the environment.
+    """
 
     least: tuple[tuple[Tool, Version], ...]
     lists: tuple[tuple[Tool, Version], ...] = ()
+    hiding: frozenset[Tool] = frozenset()
 
 
 def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
     """Parse such rows of matrices/conda-tools.json; raise ValueError.
 
     {"kind": "least", "tool": "conda", "version": "23.10", "source": "..."}
-    {"kind": "list", "tool": "conda", "version": "24.9", "source": "..."}
+    {"kind": "list", "tool": "conda", "version": "24.9", "hides": true, "source": "..."}
     """
     rows = tuple(rows)
     try:
@@ -40,7 +44,8 @@ def parse_tool_versions(rows: Iterable[Mapping[str, Any]]) -> ToolVersions:
             tuple((_tool(row), Version(row["version"])) for row in rows if row["kind"] == kind)
             for kind in ("least", "list")
         )
-        return ToolVersions(least, lists)
+        hiding = (_tool(row) for row in rows if row["kind"] == "list" and row["hides"])
+        return ToolVersions(least, lists, frozenset(hiding))
     except (KeyError, TypeError) as error:
         raise ValueError(tr("is not a valid row of conda tools: {error}", error=error)) from None
 

@@ -162,7 +162,8 @@ FIELDS: Mapping[str, Kinds] = {
         text={"tool": _TOOL, "means": _MEANS, "pattern": REGEX, **_SOURCE},
         advice={"tool": _TOOL, "pattern": REGEX, **_SOURCE},
         least={"tool": _TOOL, "version": VERSION, **_SOURCE},
-        list={"tool": _TOOL, "version": VERSION, **_SOURCE},  # installs `@EXPLICIT` lists by SHA-256, in full
+        # installs `@EXPLICIT` lists by SHA-256, with whole records, and (hides) without passwords in these
+        list={"tool": _TOOL, "version": VERSION, "hides": FLAG, **_SOURCE},
         flaw={"tool": _TOOL, "flaw": TEXT, "first": VERSION, "last": VERSION, **_SOURCE},
     ),
     "installer-faults": {None: {
