@@ -10,7 +10,6 @@ import pytest
 from fake_conda import Transcript, a_wanted, called, faked, planned, transcript
 from msgspec.structs import replace
 
-from gpuenv.installers.conda import solve as conda_solve
 from gpuenv.installers.conda import tool as conda_tool
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.solve import solve, solve_somewhere
@@ -50,7 +49,7 @@ def test_each_manager_finds_its_tool_and_solves(tmp_path: Path, calling: Calling
     fake, tool = faked(tmp_path, name)
     fake.answers("plan", "condalm-dry" if name == "conda" else "mm-dry-json")
     assert conda_tool.find(name, calling.environ) == tool
-    records = conda_solve.solve_somewhere(tool, a_wanted(tmp_path / "env"), calling).records
+    records = solve_somewhere(tool, a_wanted(tmp_path / "env"), calling).records
     assert {"pytorch", "python"} <= {record.name for record in records}
 
 
@@ -277,14 +276,11 @@ def test_an_address_with_its_token_masked_is_no_other(tmp_path: Path, calling: C
     assert messages == []
 
 
-def test_a_tool_that_does_not_end_is_ended(
-    tmp_path: Path, calling: Calling, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(conda_solve, "_SOLVE_LIMIT_S", 0.05)
+def test_a_tool_that_does_not_end_is_ended(tmp_path: Path, calling: Calling) -> None:
     fake, tool = faked(tmp_path, "conda")
     fake.hangs()
     with pytest.raises(InstallFailed, match="resolving took longer"):
-        solve(tool, a_wanted(tmp_path / "env"), calling)
+        solve(tool, a_wanted(tmp_path / "env"), replace(calling, solve_limit_s=0.05))
 
 
 def test_terms_are_shown_and_never_accepted(tmp_path: Path, calling: Calling) -> None:

@@ -176,6 +176,19 @@ def test_with_force_a_failure_brings_the_old_one_back(user: Program, tool: Micro
     assert user.run("run", "trial", "--", "python", "-c", "import torch").status == 0
 
 
+def test_ctrl_c_ends_a_tool_that_solves(user: Program, tool: Micromamba) -> None:
+    tool.does(thinks=True)
+    with user.start("create", "trial", *ASKED, *CPU) as process:
+        ends = time.monotonic() + 60
+        while not tool.waits and process.poll() is None and time.monotonic() < ends:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    done = Done(process.returncode, out, err)
+    assert (done.status, done.error["code"]) == (130, "interrupted"), out + err
+    assert left(user, tool) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_an_interrupted_one_leaves_nothing(user: Program, tool: Micromamba, number: signal.Signals) -> None:
     tool.does(stops=True)

@@ -48,7 +48,7 @@ class Micromamba:
         return self._beside("waiting").exists()
 
     def does(self, **settings: Any) -> None:
-        """Let it take CPU builds (`cpu`), wait in the midst of work (`stops`), fail at the end (`fails`)."""
+        """Let it take CPU builds (`cpu`), wait as it solves (`thinks`) or makes (`stops`), fail (`fails`)."""
         self._beside("settings").write_text(json.dumps(settings), encoding="utf-8")
 
     def _beside(self, ending: str) -> Path:
@@ -114,6 +114,8 @@ def _read_options(words: tuple[str, ...]) -> _Options:
 def _create(made: Micromamba, settings: dict[str, Any], options: _Options, condarc: str) -> int:
     from rattler.exceptions import SolverError  # noqa: PLC0415 - an extra that may be missing
 
+    if settings.get("thinks"):
+        return _wait(made)
     if options.listed:
         return _create_listed(made, settings, options)
     try:
@@ -155,6 +157,16 @@ async def _find(places: tuple[str, ...], listed: tuple[str, ...]) -> list[Any]:
     )
     by_row = {f"{item.url}#sha256:{item.sha256.hex()}": item for items in found for item in items}
     return [by_row[line] for line in listed]
+
+
+def _wait(made: Micromamba) -> int:
+    made.program.with_name("micromamba.waiting").touch()
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        _say(_GONE)
+        return 1
+    return 0
 
 
 def _say(text: str) -> None:
@@ -208,12 +220,7 @@ def _make(made: Micromamba, settings: dict[str, Any], prefix: Path, records: lis
         rattler.install(records, target_prefix=prefix, cache_dir=made.root / "pkgs", show_progress=False)
     )
     if settings.get("stops"):
-        made.program.with_name("micromamba.waiting").touch()
-        try:
-            time.sleep(60)
-        except KeyboardInterrupt:
-            _say(_GONE)
-            return False
+        return _wait(made) == 0
     if settings.get("fails"):
         _say("critical libmamba filesystem error: cannot copy: Input/output error\n")
         return False

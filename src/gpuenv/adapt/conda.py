@@ -39,7 +39,7 @@ from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Because, InstallFailed, Unreachable, Unsatisfiable
 from gpuenv.model.index import IndexConfiguration
-from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.conda.plan import ChannelQuery, ChannelQuestion, question_of_channel
 from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.make_plan import finished, in_conda
@@ -48,7 +48,6 @@ from gpuenv.resolution.conda.plan_part import assemble_from_channel, known_build
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.plan_builder import sources_of
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.resolve import ResolutionInput
 
 
 class _ChannelResult(Struct, frozen=True):
@@ -73,7 +72,7 @@ def adapt_in_conda(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     changes = stack_changes(best.nearest, solution, task.project, task.knowledge, build)
     changes = without_needless(changes, solution.python, built)
     wishes = wishes_for(task.project, task.machine_target, solution.python)
-    stack = Stack(solution, question, wishes, changes, configuration, _no_plan)
+    stack = Stack(solution, question, wishes, changes, configuration)
     drafting = _Drafting(task, best, solution, configuration)
     if read:
         names = tuple(channel.name for channel in drafting.draft(changes).part.channels)
@@ -197,7 +196,3 @@ def _pip_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
 
 def _is_pips(line: DeclaredRequirement) -> bool:
     return line.notation != "conda"
-
-
-def _no_plan(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
-    raise NotImplementedError

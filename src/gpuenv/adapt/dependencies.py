@@ -43,16 +43,18 @@ _BUILT = "built-from-source"
 
 
 class Stack(Struct, frozen=True):
-    """A torch stack that was chosen: how a plan is made of it, and what changes for its sake.
-
-    `assemble` takes the question and the files that a resolver added.
-    """
+    """A torch stack that was chosen, and what changes for its sake."""
 
     solution: Solution
     question: ResolutionInput
     wishes: Wishes
     changes: tuple[RequirementChange, ...]
     configuration: IndexConfiguration
+
+
+class WheelStack(Stack, frozen=True):
+    """A stack of wheels: `assemble` makes a plan of the question and the files that a resolver added."""
+
     assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
 
 
@@ -64,7 +66,7 @@ class Adapted(Struct, frozen=True):
     changes: tuple[RequirementChange, ...]
 
 
-def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
+def resolve_others(stack: WheelStack, task: Task) -> Adapted | Unresolvable:
     """Return the plan with the fewest changes of other packages, or uv's words where nothing helps.
 
     Where no index can be read, the others stay as they are, and a warning says that they were not checked.
@@ -91,7 +93,7 @@ def resolve_others(stack: Stack, task: Task) -> Adapted | Unresolvable:
     return _with_url_warning(_adapted(stack, settled, pinned=task.before is not None), stack)
 
 
-def with_fewest_moves(stacks: tuple[Stack, ...], task: Task) -> Stack:
+def with_fewest_moves(stacks: tuple[WheelStack, ...], task: Task) -> WheelStack:
     """Return the stack, of some that are equally near, that the other packages go with best.
 
     Of those that were tried, where it was interrupted.
@@ -114,7 +116,7 @@ def with_fewest_moves(stacks: tuple[Stack, ...], task: Task) -> Stack:
     return stacks[min(results)[1]] if results else first
 
 
-def _moves(stack: Stack, task: Task) -> Moves | None:
+def _moves(stack: WheelStack, task: Task) -> Moves | None:
     wanted = tuple(resolvable(stack))
     try:
         resolver = _resolver(stack, stack.assemble(stack.question, ()), wanted, task)
@@ -123,7 +125,7 @@ def _moves(stack: Stack, task: Task) -> Moves | None:
         return None
 
 
-def _resolver(stack: Stack, plan: Plan, wanted: tuple[Requirement, ...], task: Task) -> Resolver:
+def _resolver(stack: WheelStack, plan: Plan, wanted: tuple[Requirement, ...], task: Task) -> Resolver:
     """Return the resolver for a stack; what a package may become must not be known to fail with it."""
     named = with_direct_urls(plan, load_mirrors(task.environ))
     base = resolver_question(named, stack.question.target, task.plan_request.options)
@@ -211,7 +213,7 @@ def _why_unchecked(task: Task) -> str:
     return tr("it was interrupted") if task.is_interrupted else tr("offline mode was requested")
 
 
-def _unchecked(stack: Stack, reason: str) -> Adapted:
+def _unchecked(stack: WheelStack, reason: str) -> Adapted:
     """Return the plan without a resolution; of other packages those move that are not for the Python."""
     built = load_built_releases()
     changes = moved_with_python(stack.solution, stack.wishes, stack.changes, built, bounds_of_moves(stack))
@@ -239,7 +241,7 @@ def _with_url_warning(adapted: Adapted, stack: Stack) -> Adapted:
     return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))))
 
 
-def _adapted(stack: Stack, settled: Settlement, *, pinned: bool) -> Adapted:
+def _adapted(stack: WheelStack, settled: Settlement, *, pinned: bool) -> Adapted:
     question, changes = stack.question, stack.changes
     for upgrade in settled.moved:
         because = Because(why_of(upgrade, stack), BY_UV)

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from gpuenv.adapt.dependencies import (
     Adapted,
-    Stack,
+    WheelStack,
     refused,
     resolve_others,
     with_fewest_moves,
@@ -77,7 +77,7 @@ def adapt_wheels(task: Task) -> tuple[Plan, tuple[RequirementChange, ...]]:
     return replace(plan, warnings=warnings), changes
 
 
-def _of_patch(plan: Plan, stack: Stack) -> Plan:
+def _of_patch(plan: Plan, stack: WheelStack) -> Plan:
     """Return the plan with the patch release of Python that the files name, where it has to be brought."""
     python, wanted = stack.solution.python, stack.wishes.python
     names = wanted is not None and counts_patches(wanted) and admitted((python,), wanted)
@@ -92,7 +92,7 @@ def _built(task: Task) -> BuiltReleases | None:
 
 
 def _in_conda(
-    stack: Stack, adapted: Adapted, task: Task
+    stack: WheelStack, adapted: Adapted, task: Task
 ) -> tuple[tuple[RequirementChange, ...], tuple[PlanWarning, ...]]:
     """Return the changes with those of conda's part, beside which torch is a wheel, and warnings."""
     from gpuenv.adapt.channels.by_channels import by_channels  # noqa: PLC0415 - for conda alone
@@ -161,7 +161,7 @@ def _with_pages(question: ResolutionInput, listed: PlanListings, task: Task) -> 
     return question
 
 
-def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> tuple[Stack, Adapted]:
+def _first_that_resolves(nearest: Nearest, task: Task, listed: PlanListings) -> tuple[WheelStack, Adapted]:
     """Return the nearest stack with which the other packages resolve, changed as little as possible."""
     failures: list[tuple[Solution, Unresolvable]] = []
     for group in _worth_trying(nearest.choices):
@@ -195,7 +195,7 @@ def _as_near(solutions: tuple[Solution, ...], nearest: Nearest, task: Task) -> t
     return tuple(near)[:_MOST_PYTHONS]
 
 
-def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListings) -> Stack:
+def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListings) -> WheelStack:
     """Return the stack of a choice, without the changes: why each is made is looked up for one alone."""
 
     def plan_of(question: ResolutionInput, resolved: tuple[PlannedPackage, ...]) -> Plan:
@@ -203,4 +203,4 @@ def _stack(nearest: Nearest, solution: Solution, task: Task, listed: PlanListing
 
     question = nearest.question_for(solution)
     wishes = wishes_for(task.project, question.target, solution.python)
-    return Stack(solution, question, wishes, (), listed.configurations[0], plan_of)
+    return WheelStack(solution, question, wishes, (), listed.configurations[0], plan_of)

@@ -17,7 +17,8 @@ from gpuenv.model.conda import CondaWanted
 from gpuenv.model.errors import Unsatisfiable, UsageError
 from gpuenv.process.surroundings import cache_root
 
-_LIMIT_S = 40.0  # of looking for the nearest set; a solve that has begun is waited for
+_LIMIT_S = 40.0  # of looking for the nearest set; a solve that has begun is waited for…
+_LONGEST_S = 60.0  # …as long as this: whoever adapts wants an answer, a solve or not
 
 
 class Solver(Struct):
@@ -64,6 +65,7 @@ def find_solver(wanted: CondaWanted, task: Task, ca_bundle: str | None) -> Solve
         cache_root(task.environ),
         ca_bundle=ca_bundle,
         offline=task.plan_request.options.offline,
+        solve_limit_s=_LONGEST_S,
     )
     if rattler.is_there():
         return Solver(wanted, calling, task, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,8 +33,6 @@ from gpuenv.model.errors import (
 )
 from gpuenv.process import subprocesses as process
 
-_SOLVE_LIMIT_S = 900.0  # conda-forge's repodata are 50 MB to fetch
-
 
 class Solved(Struct, frozen=True):
     """The solution, what to download, and the URLs that failed; the first URL of each channel works."""
@@ -56,12 +53,12 @@ def solve(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> Solved:
     prefix = _free_path(wanted.prefix)
     environ = run_variables(wanted, calling)
     arguments = conda_calls.dry_run_arguments(wanted, str(prefix))
-    done = process.run((tool.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
+    done = process.run((tool.path, *arguments), timeout_s=calling.solve_limit_s, environ=environ)
     if os.path.lexists(prefix):  # https://github.com/mamba-org/mamba/issues/4329: one day it may
         shutil.rmtree(prefix, ignore_errors=True)
         raise _broken(tool, tr("it created an environment instead of a plan"))
     if not done.ok:
-        raise _solve_failed(tool, wanted, prefix, environ, done)
+        raise _solve_failed(tool, wanted, prefix, calling, done)
     try:
         records = parse_dry_run(done.stdout, tool.tool, wanted.channels)
         fetch = parse_fetch(done.stdout, tool.tool, wanted.channels)
@@ -120,16 +117,19 @@ def _solve_failed(
     tool: CondaTool,
     wanted: CondaWanted,
     prefix: Path,
-    environ: Mapping[str, str],
+    calling: Calling,
     done: process.Completed,
 ) -> GpuenvError:
+    limit_s = calling.solve_limit_s
     if done.returncode is None or done.timed_out:
-        problem = tr("resolving took longer than {limit:.0f} s", limit=_SOLVE_LIMIT_S)
+        problem = tr("resolving took longer than {limit:.0f} s", limit=limit_s)
         return _broken(tool, done.error or problem)
     failure = explain(done.stdout, done.stderr, failure_words())
     if tool.tool != "conda":  # the JSON says `unsupported request` where the text names the package
         arguments = conda_calls.dry_run_arguments(wanted, str(prefix), words=True)
-        again = process.run((tool.path, *arguments), timeout_s=_SOLVE_LIMIT_S, environ=environ)
+        again = process.run(
+            (tool.path, *arguments), timeout_s=limit_s, environ=run_variables(wanted, calling)
+        )
         in_words = parse_failure(again.stderr, failure_words())
         failure = failure if again.ok or in_words.kind == "other" else in_words
     return error_of(tool, failure, done.returncode)

@@ -59,7 +59,8 @@ class CondaTool(Struct, frozen=True):
 class Calling(Struct, frozen=True):
     """How a tool is called; `shards`: whether the channels may have them, `tell` gets messages.
 
-    `offline`: no request is sent.
+    `offline`: no request is sent. `solve_limit_s` is how long a solve may take: conda-forge's repodata are
+    50 MB to fetch.
     """
 
     environ: Mapping[str, str]
@@ -68,6 +69,7 @@ class Calling(Struct, frozen=True):
     shards: bool = True
     tell: Callable[[str], None] = lambda _: None
     offline: bool = False
+    solve_limit_s: float = 900.0
 
 
 @cache
