@@ -15,7 +15,6 @@ from gpuenv.adapt.channels.read import read_packages
 from gpuenv.adapt.channels.solved_changes import Draft, draft_of, not_solved
 from gpuenv.adapt.dependencies import (
     BY_UV,
-    Stack,
     limits_of_moves,
     resolvable,
     why_of,
@@ -32,6 +31,7 @@ from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.resolver_changes import moved_changes
 from gpuenv.adapt.nearest.search import Nearest, find_nearest
 from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.adapt.stack import Stack
 from gpuenv.adapt.task import Task, named_channels
 from gpuenv.i18n.messages import tr
 from gpuenv.installers.uv_compile import CompileInput

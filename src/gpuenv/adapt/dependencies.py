@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,14 +19,14 @@ from gpuenv.adapt.nearest.other_systems import changed_from_other_system
 from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch
 from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes, removed_changes, why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
+from gpuenv.adapt.stack import Stack, WheelStack
 from gpuenv.adapt.task import Task
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.errors import Because, Fix, InstallFailed, Unreachable, Unsatisfiable
-from gpuenv.model.index import IndexConfiguration
-from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
+from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
@@ -40,22 +40,6 @@ from gpuenv.resolution.rules.python import full_version
 BY_UV = "uv pip compile"
 NOT_CHECKED = "not-checked"
 _BUILT = "built-from-source"
-
-
-class Stack(Struct, frozen=True):
-    """A torch stack that was chosen, and what changes for its sake."""
-
-    solution: Solution
-    question: ResolutionInput
-    wishes: Wishes
-    changes: tuple[RequirementChange, ...]
-    configuration: IndexConfiguration
-
-
-class WheelStack(Stack, frozen=True):
-    """A stack of wheels: `assemble` makes a plan of the question and the files that a resolver added."""
-
-    assemble: Callable[[ResolutionInput, tuple[PlannedPackage, ...]], Plan]
 
 
 class Adapted(Struct, frozen=True):
@@ -154,7 +138,7 @@ def with_known_moves(stack: Stack, built: BuiltReleases) -> tuple[RequirementCha
 def bounds_of_moves(stack: Stack) -> dict[str, SpecifierSet]:
     """Return what is known to fail with the stack of releases that packages may move to, by project."""
     limits = map(Requirement, limits_of_moves(stack, tuple(_active(stack))))
-    return {str(canonicalize_name(requirement.name)): requirement.specifier for requirement in limits}
+    return {str(canonicalize_name(limit.name)): limit.specifier for limit in limits}
 
 
 def without_builds(stack: Stack, changes: tuple[RequirementChange, ...]) -> tuple[RequirementChange, ...]:
@@ -264,12 +248,12 @@ def _adapted(stack: WheelStack, settled: Settlement, *, pinned: bool) -> Adapted
     texts = ((code, tr(text, packages=", ".join(names))) for code, text, names in notes if names)
     warnings = [PlanWarning(code, text) for code, text in texts]
     if settled.unbuilt:
-        packages = ", ".join(settled.unbuilt)
-        reason = tr("{packages}: could not be built to read their metadata", packages=packages)
-        warnings.append(_not_checked(reason))
+        names = ", ".join(settled.unbuilt)
+        warnings.append(
+            _not_checked(tr("{packages}: could not be built to read their metadata", packages=names))
+        )
     plan = stack.assemble(question, packages_of(settled.resolved))
-    if pinned:
-        plan = _exactly(plan)
+    plan = _exactly(plan) if pinned else plan
     return Adapted(replace(plan, warnings=(*plan.warnings, *warnings)), question, changes)
 
 

@@ -10,7 +10,6 @@ from packaging.version import Version
 
 from gpuenv.adapt.dependencies import (
     Adapted,
-    WheelStack,
     refused,
     resolve_others,
     with_fewest_moves,
@@ -25,6 +24,7 @@ from gpuenv.adapt.nearest.other_pins import without_needless
 from gpuenv.adapt.nearest.ranking import Nearness
 from gpuenv.adapt.nearest.request import wishes_for
 from gpuenv.adapt.nearest.search import Nearest, find_nearest, nearest_torches
+from gpuenv.adapt.stack import WheelStack
 from gpuenv.adapt.task import Task
 from gpuenv.http import HttpClient
 from gpuenv.i18n.messages import N_, tr

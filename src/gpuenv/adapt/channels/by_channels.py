@@ -7,8 +7,9 @@ from collections.abc import Callable
 from gpuenv.adapt.channels.judged_lines import Judging, judged_lines
 from gpuenv.adapt.channels.read import ReadChannels
 from gpuenv.adapt.channels.solved_changes import Draft, Solving, solved_changes
-from gpuenv.adapt.dependencies import Stack, bounds_of_moves
+from gpuenv.adapt.dependencies import bounds_of_moves
 from gpuenv.adapt.model import RequirementChange
+from gpuenv.adapt.stack import Stack
 from gpuenv.adapt.task import Task
 from gpuenv.model.plan import PlanWarning
 
