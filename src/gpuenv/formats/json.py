@@ -9,6 +9,7 @@ from msgspec import to_builtins
 from gpuenv.model.conda import CondaPlan
 from gpuenv.model.machine_json import render_machine
 from gpuenv.model.plan import Download, Plan, PlannedPackage, Sources
+from gpuenv.model.variant import Variant
 from gpuenv.secrets.redact import redact_step
 from gpuenv.secrets.url_credentials import without_userinfo
 
@@ -18,6 +19,7 @@ def render_plan_data(plan: Plan) -> dict[str, Any]:
     return {
         "machines": [render_machine(machine) for machine in plan.machines],
         "python": plan.python,
+        "accelerator": Variant(plan.variant).kind,
         "variant": plan.variant,
         "manager": plan.manager,
         "packages": [render_package(package) for package in plan.packages],

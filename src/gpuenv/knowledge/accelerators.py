@@ -57,6 +57,7 @@ class AcceleratorArchitecture(Struct, frozen=True):
     extra: str | None = None
     in_amd_index: bool = False
     fp64: bool = True
+    compiled_since: str | None = None  # the torch from which on its driver compiles what has no machine code
     least_os: str | None = None
     note: str | None = None
 

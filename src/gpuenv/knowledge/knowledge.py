@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.knowledge.dependencies import Dependencies
+from gpuenv.knowledge.driver_floors import driver_branches, family_floors, release_floors
 from gpuenv.knowledge.ecosystem import Ecosystem
 from gpuenv.knowledge.gpu_names import GpuFact, GpuNames, parse_gpu_fact, parse_pci_id
 from gpuenv.knowledge.jetson_boards import Board, parse_board
@@ -29,7 +31,6 @@ from gpuenv.knowledge.records import (
     parse_architecture_support,
     parse_companion_release,
     parse_companions,
-    parse_driver_floors,
     parse_known_bad,
     parse_library_floor,
     parse_torch_build,
@@ -37,6 +38,9 @@ from gpuenv.knowledge.records import (
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import IndexKind, Platform, TorchBuild
+
+if TYPE_CHECKING:
+    from gpuenv.knowledge.accelerator_facts import AcceleratorFacts
 
 
 class Knowledge(Struct, frozen=True, eq=False, dict=True):
@@ -52,6 +56,7 @@ class Knowledge(Struct, frozen=True, eq=False, dict=True):
     tegra_rows: Sequence[Row] = ()
     python_rows: Sequence[Row] = ()
     dependency_rows: Callable[[], Sequence[Row]] = tuple
+    accelerator_rows: Callable[[str], Sequence[Row]] = lambda _table: ()
 
     # torch
 
@@ -143,30 +148,17 @@ class Knowledge(Struct, frozen=True, eq=False, dict=True):
         }
 
     @cached_property
-    def _release_floors(self) -> dict[tuple[CudaVersion, DriverOs], DriverFloor]:
-        floors: dict[tuple[CudaVersion, DriverOs], DriverFloor] = {}
-        for row in self._cuda("release"):
-            for os, floor in parse_driver_floors(row):
-                key = (as_cuda_version(row["cuda"]), os)
-                if key not in floors or floors[key].version < floor.version:
-                    floors[key] = floor
-        return floors
+    def _release_floors(self) -> Mapping[tuple[CudaVersion, DriverOs], DriverFloor]:
+        return release_floors(self._cuda("release"))
 
     @cached_property
-    def _family_floors(self) -> dict[tuple[int, DriverOs], DriverFloor]:
-        return {
-            (row["major"], os): floor
-            for row in self._cuda("family")
-            for os, floor in parse_driver_floors(row)
-        }
+    def _family_floors(self) -> Mapping[tuple[int, DriverOs], DriverFloor]:
+        return family_floors(self._cuda("family"))
 
     @cached_property
     def branches(self) -> Mapping[str, list[tuple[int, CudaVersion]]]:
         """The driver branches of each system and the newest CUDA that each supports, oldest first."""
-        branches: dict[str, list[tuple[int, CudaVersion]]] = {}
-        for row in sorted(self._cuda("branch"), key=lambda row: int(row["branch"])):
-            branches.setdefault(row["os"], []).append((row["branch"], as_cuda_version(row["cuda"])))
-        return branches
+        return driver_branches(self._cuda("branch"))
 
     @cached_property
     def generations(self) -> Mapping[ComputeCapability, ArchitectureSupport]:
@@ -207,6 +199,13 @@ class Knowledge(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def _by_pci(self) -> dict[str, GpuFact]:
         return {pci_id: gpu for gpu in reversed(self._gpus) for pci_id in gpu.pci_ids}
+
+    @cached_property
+    def accelerators(self) -> AcceleratorFacts:
+        """What is known of accelerators that are no NVIDIA GPUs."""
+        from gpuenv.knowledge.accelerator_facts import facts_of  # noqa: PLC0415 - for such machines alone
+
+        return facts_of(self.accelerator_rows)
 
     # companions
 

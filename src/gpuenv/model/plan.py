@@ -36,7 +36,7 @@ class PlannedPackage(Struct, frozen=True):
     channel: str | None = None
     build: str | None = None  # a pattern where no channel was read
     subdir: str | None = None
-    extras: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()  # by which it brings its code for a device: device-gfx1201
 
 
 class FilePlace(Struct, frozen=True):
@@ -126,6 +126,7 @@ class Advice(Struct, frozen=True):
 
 
 CUDA_ON_CPU = "cuda-build-on-cpu"  # the code of a warning
+UNUSED_DEVICE = "unused-device"  # of one that the first line of a plan for the CPU repeats
 
 
 class PlanWarning(Struct, frozen=True):

@@ -59,6 +59,7 @@ def _parsed(loaded: Overlay) -> Knowledge:
         tegra_rows=matrices.load("tegra"),
         python_rows=matrices.load("pythons"),
         dependency_rows=lambda: _rows_over(loaded, "dependencies"),
+        accelerator_rows=lambda table: _rows_over(loaded, table),
     )
 
 

@@ -21,6 +21,8 @@ from gpuenv.model.machine import FoundPython, Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.planning.detect import detect
 from gpuenv.planning.options import Container, PlanOptions
+from gpuenv.resolution.request import Request
+from gpuenv.resolution.target import Target, choose_target
 from gpuenv.untrusted.documents import load_json
 
 
@@ -128,3 +130,20 @@ def read_machine(path: Path) -> Machine:
 
 def _save_it() -> Fix:
     return Fix(tr("save it on that machine"), "gpuenv detect --json > machine.json")
+
+
+def locate(
+    machines: tuple[Machine, ...], options: PlanOptions, request: Request, knowledge: Knowledge
+) -> Target:
+    """Return what the plan must work on: NVIDIA's GPUs and the CPU, or what else there is or is asked for."""
+    asked = request.accelerator
+    if asked in (None, "cuda", "cpu") and not any(has_other_builds(machine) for machine in machines):
+        return choose_target(machines, options.devices, cpu=asked == "cpu")
+    from gpuenv.resolution.accelerators.kinds import choose_accelerated  # noqa: PLC0415 - for such alone
+
+    return choose_accelerated(machines, options.devices, asked, knowledge)
+
+
+def has_other_builds(machine: Machine) -> bool:
+    """Whether builds for a machine may be others than CUDA's and the CPU's for Linux and Windows."""
+    return bool(machine.accelerators) or machine.system.os == "macos"

@@ -19,7 +19,7 @@ from gpuenv.model.plan import Plan, PlanWarning
 from gpuenv.planning.conda.choose import WHEELS, choose_channel, choose_manager, locate_asked
 from gpuenv.planning.download_size import with_download
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
-from gpuenv.planning.machines import choose_machines, is_described
+from gpuenv.planning.machines import choose_machines, is_described, locate
 from gpuenv.planning.optional_requirements import with_numpy
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
@@ -40,7 +40,6 @@ from gpuenv.resolution.direct_urls import refuse_building
 from gpuenv.resolution.plan_builder import build_plan, pins_of, sources_of
 from gpuenv.resolution.request import Request, parse_cuda_option, parse_python
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
-from gpuenv.resolution.target import choose_target
 from gpuenv.secrets.url_credentials import has_userinfo
 
 if TYPE_CHECKING:
@@ -68,7 +67,9 @@ def read_basis(options: PlanOptions, environ: Mapping[str, str]) -> Basis:
     machines = choose_machines(options, environ, knowledge)
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
-    location = choose_target(machines, options.devices, cpu=wanted.cpu)
+    location = locate(machines, options, request, knowledge)
+    if location.is_accelerated:
+        installer = replace(installer, channel=WHEELS)  # conda's channels are read for CUDA and the CPU
     # the installer lists its Pythons while the indexes are read
     pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, location, knowledge, environ))
     if installer.channel != WHEELS:
@@ -152,7 +153,7 @@ class PlanRequest(Struct, frozen=True):
     @property
     def cpu(self) -> bool:
         """Whether a CPU build is requested explicitly."""
-        return self.request.variant is not None and self.request.variant.is_cpu
+        return self.request.accelerator == "cpu"
 
 
 def plan_request(options: PlanOptions, installer: Installer, machine: Machine) -> PlanRequest:
@@ -285,6 +286,7 @@ def _request(options: PlanOptions, gathered: GatheredRequirements, manager: str)
         requirements=gathered.requirements,
         python=parse_python(options.python) if options.python else None,
         variant=parse_cuda_option(options.cuda),
+        kind=None if options.accelerator == "auto" else options.accelerator,
         devices=options.devices,
         manager=manager,
         offline=options.offline,

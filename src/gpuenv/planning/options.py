@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
+from gpuenv.model.accelerator import AcceleratorKind
 from gpuenv.model.machine import Machine
 
 
@@ -40,6 +42,7 @@ class PlanOptions(Struct, frozen=True):
     gpus: tuple[str, ...] = ()
     platform: str | None = None
     glibc: str | None = None
+    accelerator: AcceleratorKind | Literal["auto"] = "auto"
     devices: tuple[int, ...] = ()
     manager: str = "auto"
     channel: str = "auto"
@@ -69,6 +72,7 @@ class PlanOptions(Struct, frozen=True):
             ("--python", self.python),
             ("--cuda", None if self.cuda == "auto" else self.cuda),
             ("--machines", None if self.machine_folder is None else str(self.machine_folder)),
+            ("--accelerator", None if self.accelerator == "auto" else self.accelerator),
             ("--driver", self.driver),
             ("--platform", self.platform),
             ("--glibc", self.glibc),

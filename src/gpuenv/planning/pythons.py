@@ -120,5 +120,10 @@ def _on_all(machines: tuple[Machine, ...]) -> tuple[PythonOffer, ...]:
 
 
 def _published(target: Target, knowledge: Knowledge) -> tuple[PythonOffer, ...]:
-    tags = {tag for build in knowledge.builds_of(target.platform) for tag in build.pythons}
+    builds = (
+        knowledge.accelerators.builds_of(target.kind, target.platform)
+        if target.is_accelerated
+        else knowledge.builds_of(target.platform)
+    )
+    tags = {tag for build in builds for tag in build.pythons}
     return sort_offers(tuple(parse_python_tag(tag) for tag in tags if tag.startswith("cp3")))

@@ -15,6 +15,8 @@ from gpuenv.model.wheel import IndexKind, TorchBuild, WheelFile
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from gpuenv.knowledge.accelerator_facts import PlannableBuild
+
 
 class IndexedFile(Struct, frozen=True, eq=False):
     """A file and the listing that it stands on; `release` is its version without the local part."""
@@ -42,6 +44,7 @@ class Candidate(Struct, frozen=True):
     kind: IndexKind
     row: TorchBuild | None
     files: tuple[IndexedFile, ...]
+    accelerated: PlannableBuild | None = None  # of builds that are for no NVIDIA GPU
 
     @property
     def cuda(self) -> CudaVersion | None:
@@ -59,6 +62,8 @@ class Candidate(Struct, frozen=True):
     @property
     def source(self) -> str:
         """Where it is known from."""
+        if self.accelerated is not None:
+            return f"matrix accelerator-builds.json: {self.accelerated.source}"
         table = "conda.json" if self.kind == "conda" else "torch.json"
         return f"matrix {table}: {self.row.source}" if self.row else "index"
 

@@ -24,6 +24,10 @@ def collect_candidates(
     listings: tuple[Listing, ...], target: Target, knowledge: Knowledge
 ) -> tuple[Candidate, ...]:
     """Return every build for the target's platform, each with the files that are listed of it."""
+    if target.is_accelerated:
+        from gpuenv.resolution.accelerators.collect import accelerated_candidates  # noqa: PLC0415
+
+        return accelerated_candidates(_indexed_files(listings, "torch", target), target, knowledge)
     files: dict[_Key, list[IndexedFile]] = defaultdict(list)
     for row in knowledge.builds_of(target.platform):
         files[row.torch, row.variant, row.index] = []
@@ -44,12 +48,24 @@ def collect_candidates(
     )
 
 
+def named_listings(
+    listings: tuple[Listing, ...], target: Target, knowledge: Knowledge
+) -> tuple[Listing, ...]:
+    """Return the listings with variants on the files whose names do not tell for what they are here."""
+    if not target.is_accelerated:
+        return listings
+    from gpuenv.resolution.accelerators.collect import with_variants  # noqa: PLC0415
+
+    return with_variants(listings, target, knowledge)
+
+
 def collect_companions(
     listings: tuple[Listing, ...], target: Target, bound: tuple[str, ...] = ()
 ) -> AvailableCompanions:
     """Return the files of the companions, and of projects bound to torch, that fit the target's systems."""
     places: dict[tuple[str, Version], list[IndexedFile]] = defaultdict(list)
-    for project in (*COMPANIONS, *bound):
+    plugins = ("torch-npu",) if target.kind == "npu" else ()
+    for project in (*COMPANIONS, *plugins, *bound):
         for item in fitting(_indexed_files(listings, project, target), target):
             places[project, item.release].append(item)
     down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}
@@ -90,19 +106,24 @@ def builds_worth_asking(
     candidates = [
         candidate
         for candidate in collect_candidates((), target, knowledge)
-        if candidate.kind == "pytorch"
+        if (candidate.kind == "pytorch" or candidate.accelerated is not None)
         and any(_would_run(candidate, request, location, knowledge) for location in (target, *others))
     ]
     return tuple(
         sorted(
             candidates,
-            key=lambda candidate: (candidate.torch, candidate.cuda is not None, candidate.cuda),
+            key=lambda candidate: (candidate.torch, candidate.cuda is not None, candidate.variant.release),
             reverse=True,
         )
     )
 
 
 def _would_run(candidate: Candidate, request: Request, target: Target, knowledge: Knowledge) -> bool:
+    if candidate.accelerated is not None:
+        from gpuenv.resolution.rules import accelerators  # noqa: PLC0415
+
+        failures = accelerators.check(candidate, target, knowledge)
+        return not (failures or requested.check(candidate, request))
     return requested.in_question(candidate, request, target) and not (
         requested.check(candidate, request)
         or driver.check(candidate, target, knowledge)

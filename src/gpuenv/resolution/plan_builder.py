@@ -113,13 +113,16 @@ def planned(item: IndexedFile, solution: Solution, question: ResolutionInput) ->
         sha256=file.sha256,
         size=file.size,
         evidence=_evidence(item, solution, question),
+        extras=_extras(item, solution, question) if solution.candidate.accelerated else (),
     )
 
 
 def _variant(item: IndexedFile, solution: Solution, question: ResolutionInput) -> str | None:
     """The variant of a file: a companion's may be another than torch's, or none without CUDA code."""
-    if item is solution.torch:
+    if item is solution.torch and solution.candidate.variant.kind != "npu":
         return str(solution.candidate.variant)
+    if solution.candidate.accelerated is not None:
+        return item.file.version.local or (str(item.file.variant) if item.file.variant else None)
     variant = item.file.variant or companion.companion_variant(item, question.target, question.knowledge)
     return str(variant) if variant else None
 
@@ -129,6 +132,8 @@ def _evidence(item: IndexedFile, solution: Solution, question: ResolutionInput) 
     pair = question.knowledge.companions(solution.candidate.torch, str(item.file.name))
     if item.file.assumed or (pair is not None and pair.evidence == "assumed"):
         return "assumed"
+    if solution.candidate.accelerated is not None:
+        return solution.candidate.accelerated.evidence if item is solution.torch else "matrix"
     measured = item is solution.torch and row is not None and row.index == solution.candidate.kind
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
 
@@ -185,9 +190,20 @@ def pins_of(solution: Solution, sources: Sources, question: ResolutionInput) -> 
     return tuple(
         _by_address(item.file)
         if torch_bound.is_by_address(item, request, knowledge)
-        else _pin(item, consulted, request.extras(item.file.name))
+        else _pin(item, consulted, _extras(item, solution, question))
         for item in solution.files
     )
+
+
+def _extras(item: IndexedFile, solution: Solution, question: ResolutionInput) -> tuple[str, ...]:
+    """The extras of a file: those asked for, and those that bring a device's code."""
+    asked = question.request.extras(item.file.name)
+    if solution.candidate.accelerated is None:
+        return asked
+    from gpuenv.resolution.accelerators.extras import device_extras  # noqa: PLC0415
+
+    brought = device_extras(solution.candidate, str(item.file.name), question.target, question.knowledge)
+    return tuple(sorted({*asked, *brought}))
 
 
 def _pin(item: IndexedFile, consulted: list[Listing], extras: tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ from packaging.version import Version
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.version_ranges import named_versions
+from gpuenv.model.accelerator import AcceleratorKind
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant, parse_variant
@@ -37,7 +38,8 @@ class Request(Struct, frozen=True):
     `extensions` are projects built against torch, companions aside. `optional` are those that nobody typed:
     they are installed where they are available. `spelled_out`: the command names all requirements, those that
     are the default too. `runs_cuda_on_cpu` looks for builds for CUDA without a GPU.
-    `mirrors_tried`: those that can stand in for an index were asked.
+    `kind` is the accelerator that was asked for by its kind. `mirrors_tried`: those that can stand in for an
+    index were asked.
     """
 
     requirements: tuple[Requirement, ...]
@@ -53,6 +55,12 @@ class Request(Struct, frozen=True):
     optional: tuple[str, ...] = ()
     spelled_out: bool = False
     runs_cuda_on_cpu: bool = False
+    kind: AcceleratorKind | None = None
+
+    @property
+    def accelerator(self) -> AcceleratorKind | None:
+        """The kind of accelerator that is asked for, by its name or by that of a variant; None: any."""
+        return self.variant.kind if self.variant is not None else self.kind
 
     def specifier(self, project: str) -> SpecifierSet:
         """All that is asked of `project`, joined."""

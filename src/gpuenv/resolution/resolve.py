@@ -19,7 +19,7 @@ from gpuenv.knowledge.records import KnownBad
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
 from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
-from gpuenv.resolution.collect import collect_candidates, collect_companions
+from gpuenv.resolution.collect import collect_candidates, collect_companions, named_listings
 from gpuenv.resolution.decision import (
     Block,
     Decision,
@@ -30,21 +30,19 @@ from gpuenv.resolution.decision import (
     is_local,
     newest_first,
 )
+from gpuenv.resolution.judge_build import judge_build, match_beside
 from gpuenv.resolution.known_bad_facts import known_bad_facts
 from gpuenv.resolution.request import Request, by_python
 from gpuenv.resolution.rules import (
     availability,
-    bundled_libraries,
     companion,
     companion_failures,
     driver,
-    family,
     gpu_code,
     known_bad,
     platform_tags,
     python,
     requested,
-    torch_bound,
 )
 from gpuenv.resolution.target import Target
 
@@ -93,6 +91,7 @@ def build_input(
     pythons: tuple[PythonOffer, ...],
 ) -> ResolutionInput:
     """Put the question together; the listings are sorted into builds once."""
+    listings = named_listings(listings, target, knowledge)
     candidates = collect_candidates(listings, target, knowledge)
     available = collect_companions(listings, target, request.extensions)
     return ResolutionInput(request, target, knowledge, listings, pythons, candidates, available)
@@ -106,6 +105,8 @@ def decide(question: ResolutionInput) -> Decision:
     """
     decision = _decide(question)
     if question.request.variant is not None or question.target.gpus or decision.choices:
+        return decision
+    if question.target.is_accelerated:
         return decision
     if any(_lacks_companions_alone(rejected) for rejected in decision.rejected):
         return decision
@@ -142,7 +143,9 @@ def _blocks(question: ResolutionInput) -> Iterator[list[Candidate]]:
         for candidate in question.candidates
         if requested.in_question(candidate, question.request, question.target)
     ]
-    if any(is_local(item) for candidate in candidates for item in candidate.files):
+    if question.target.is_accelerated or any(
+        is_local(item) for candidate in candidates for item in candidate.files
+    ):
         yield candidates
         return
     blocks: dict[Version, list[Candidate]] = defaultdict(list)
@@ -170,6 +173,10 @@ def _judge_block(
         if not good:
             rejected.append(RejectedCandidate(candidate, _each_once([result for _, result in outcomes])))
     ordered = in_order_of_preference(solutions, offers, offline=question.request.offline)
+    if question.target.is_accelerated:
+        from gpuenv.resolution.accelerators.preference import prefer  # noqa: PLC0415
+
+        ordered = prefer(ordered, question.target, question.knowledge)
     return ordered, newest_first(rejected)
 
 
@@ -182,19 +189,10 @@ def _each_once(results: list[tuple[Failure, ...]]) -> tuple[Failure, ...]:
 def _judge(
     candidate: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
 ) -> tuple[list[Solution], tuple[Failure, ...]]:
-    failures = _judge_build(candidate, question) + _judge_files(candidate, question, offers)
+    request, target, knowledge = question.request, question.target, question.knowledge
+    failures = judge_build(candidate, request, target, knowledge)
+    failures += _judge_files(candidate, question, offers)
     return ([], failures) if failures else _judge_together(candidate, question, offers)
-
-
-def _judge_build(candidate: Candidate, question: ResolutionInput) -> tuple[Failure, ...]:
-    target, knowledge = question.target, question.knowledge
-    return (
-        requested.check(candidate, question.request)
-        + driver.check(candidate, target, knowledge)
-        + gpu_code.check(candidate, target, knowledge)
-        + bundled_libraries.check(candidate, target, knowledge)
-        + family.check(candidate, question.request, target, knowledge)
-    )
 
 
 def _judge_files(
@@ -229,17 +227,11 @@ def _judge_together(
     candidate: Candidate, question: ResolutionInput, offers: tuple[PythonOffer, ...]
 ) -> tuple[list[Solution], tuple[Failure, ...]]:
     """Judge the build together with each Python and its companions; return what works, else why not."""
-    matches = companion.match(
+    matches = match_beside(
         candidate, question.request, question.target, question.knowledge, question.available
     )
     if isinstance(matches, Failure):
         return [], (matches,)
-    bound = torch_bound.match(
-        candidate, question.request, question.target, question.knowledge, question.available
-    )
-    if isinstance(bound, Failure):
-        return [], (bound,)
-    matches += bound
     good: list[Solution] = []
     failures: dict[Failure, None] = {}
     target, knowledge, cuda = question.target, question.knowledge, candidate.cuda

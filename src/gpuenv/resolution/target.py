@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
+from gpuenv.model.accelerator import Accelerator, AcceleratorKind
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine
@@ -19,6 +20,9 @@ PLATFORMS_BY_SYSTEM: dict[tuple[str, str], Platform] = {
     ("linux", "x86_64"): "linux-64",
     ("linux", "aarch64"): "linux-aarch64",
     ("windows", "x86_64"): "win-64",
+    ("macos", "aarch64"): "osx-arm64",
+    ("macos", "arm64"): "osx-arm64",
+    ("macos", "x86_64"): "osx-64",
 }
 
 # Beside GPUs that can be used, these do not stand in the way of a plan.
@@ -48,12 +52,53 @@ class TargetGpu(Struct, frozen=True):
         return self.machine.source_of(f"gpus.{self.gpu.index}.compute_capability")
 
 
+class TargetDevice(Struct, frozen=True):
+    """A device, other than an NVIDIA GPU, that the plan must work on."""
+
+    accelerator: Accelerator
+    machine: Machine
+
+    @property
+    def label(self) -> str:
+        """The device in words: its name and architecture."""
+        name, architecture = self.accelerator.name, self.accelerator.architecture
+        if name is None:
+            return architecture or self.accelerator.vendor
+        return name if architecture in (None, name) else f"{name} ({architecture})"
+
+    @property
+    def source(self) -> str:
+        """Where its architecture was read."""
+        field = f"accelerators.{self.machine.accelerators.index(self.accelerator)}.architecture"
+        return self.machine.source_of(field)
+
+
+class UnusedDevice(Struct, frozen=True):
+    """A device that the plan leaves unused, and the reason in words."""
+
+    device: TargetDevice
+    because: Because
+
+
 class Target(Struct, frozen=True):
-    """The machines of one plan and the GPUs that count; without GPUs the plan is for the CPU."""
+    """The machines of one plan and what counts of them; without GPUs and devices the plan is for the CPU.
+
+    `kind` is that of the accelerators; `gpus` are NVIDIA's, `devices` all others. `unused` are devices that
+    there is no build for, `beside` those that a build is not chosen for, such as a part of the processor.
+    """
 
     machines: tuple[Machine, ...]
     gpus: tuple[TargetGpu, ...]
     platform: Platform
+    kind: AcceleratorKind = "cuda"
+    devices: tuple[TargetDevice, ...] = ()
+    unused: tuple[UnusedDevice, ...] = ()
+    beside: tuple[TargetDevice, ...] = ()
+
+    @property
+    def is_accelerated(self) -> bool:
+        """Whether its builds stand in accelerator-builds.json: all but CUDA's, and the CPU's off macOS."""
+        return self.kind not in ("cuda", "cpu") or self.platform in ("osx-arm64", "osx-64")
 
     @property
     def machine_label(self) -> str:
@@ -90,7 +135,8 @@ class Target(Struct, frozen=True):
     def _changed(self, change: Callable[[Machine], Machine]) -> Target:
         machines = {id(machine): change(machine) for machine in self.machines}
         gpus = tuple(replace(gpu, machine=machines[id(gpu.machine)]) for gpu in self.gpus)
-        return replace(self, machines=tuple(machines.values()), gpus=gpus)
+        devices = tuple(replace(item, machine=machines[id(item.machine)]) for item in self.devices)
+        return replace(self, machines=tuple(machines.values()), gpus=gpus, devices=devices)
 
 
 def _with_any_glibc(machine: Machine) -> Machine:
@@ -110,14 +156,15 @@ def choose_target(machines: tuple[Machine, ...], devices: tuple[int, ...], *, cp
     `cpu` is true where the user asked for a CPU build. Raises Unsatisfiable where NVIDIA hardware can't be
     used as it is, UsageError for devices that do not exist or machines of different platforms.
     """
-    platform = _common_platform(machines)
+    platform = common_platform(machines)
     if cpu:
         return Target(machines, (), platform)
     gpus = tuple(gpu for machine in machines for gpu in _usable_gpus(machine, devices))
     return Target(machines, gpus, platform)
 
 
-def _common_platform(machines: tuple[Machine, ...]) -> Platform:
+def common_platform(machines: tuple[Machine, ...]) -> Platform:
+    """Return the platform of all machines; raise UsageError where they have several."""
     platforms = {platform_of(machine) for machine in machines}
     if len(platforms) > 1:
         raise UsageError(

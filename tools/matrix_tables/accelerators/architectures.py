@@ -18,6 +18,7 @@ _FAMILIES = {
     "xe2-lpg": ("20.4.4",),
     "ptl": ("30.0.4", "30.1.0"),
 }
+_BY_COMPILING = re.compile(r"(\d+\.\d+) through JIT")  # `2.7 (2.5 through JIT)`
 _NO_FP64 = re.compile(r"12\.5[567]\.\d+")  # Alchemist
 
 
@@ -69,6 +70,7 @@ def _device_ips(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
                 # what no release was built for is not supported; what builds do not name is not known
                 "supported": False if fact["aot_since_torch"] == "never" else _known(fact),
                 "fp64": not _NO_FP64.fullmatch(architecture),
+                **_compiled(fact),
                 **_origin(fact, sources),
             }
 
@@ -79,6 +81,15 @@ def _named(ip: str, names: dict[str, list[str]], base: str) -> Iterator[tuple[st
     else:  # graphics without a device ip of their own
         for name in names[ip]:
             yield name, [name]
+
+
+def _compiled(fact: dict[str, str]) -> Row:
+    """The torch from which on the driver compiles what has no machine code for the device."""
+    since = fact["aot_since_torch"]
+    stated = _BY_COMPILING.search(since)
+    if stated:
+        return {"compiled_since": stated[1]}
+    return {"compiled_since": since.split()[-1]} if "compiled at first use" in fact["note"] else {}
 
 
 def _known(fact: dict[str, str]) -> bool | None:

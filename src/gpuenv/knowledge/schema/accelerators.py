@@ -72,7 +72,7 @@ ACCELERATOR_FIELDS: dict[str, dict[str | None, Fields]] = {
         "supported": or_null(FLAG),  # null: what a build's targets say counts
         "kfd": optional(NUMBER),  # gfx_target_version of the kernel's topology
         "extra": optional(TEXT), "in_amd_index": optional(FLAG),  # of AMD's own index
-        "fp64": optional(FLAG), "least_os": optional(_DOTTED), **ORIGIN,
+        "fp64": optional(FLAG), "least_os": optional(_DOTTED), "compiled_since": optional(VERSION), **ORIGIN,
     }},
     "accelerator-builds": {None: {
         "torch": VERSION, "torch_npu": optional(VERSION), "kind": _KIND, "variant": _VARIANT,

@@ -46,7 +46,7 @@ from gpuenv.knowledge.schema.field_types import (
 )
 from gpuenv.knowledge.schema.mirrors import SHIPPED_FIELDS
 from gpuenv.model.plan import RULES
-from gpuenv.model.wheel import CUDA_PLATFORMS
+from gpuenv.model.wheel import CUDA_PLATFORMS, PLATFORMS
 from gpuenv.signatures.catalogue import CLASSES, REPLANS
 
 Kinds = Mapping[str | None, Fields]
@@ -195,7 +195,7 @@ FIELDS: Mapping[str, Kinds] = {
     }},
     "pythons": {None: {
         "version": _MINOR_PYTHON, "released": readable(date.fromisoformat, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
-        "uv": list_of(PLATFORM), **ORIGIN,
+        "uv": list_of(one_of(*PLATFORMS)), **ORIGIN,
     }},
     "dependencies": _kinds(
         build={"torch": VERSION, "variant": VARIANT, "platform": PLATFORM, "index": _INDEX, **_SIZES},

@@ -76,6 +76,10 @@ def list_files(
     What is read is enough to choose for `target`, and for each of `others` of the same platform.
     """
     beside = (*request.companions, *pinned_companions(request, knowledge))
+    if target.is_accelerated:
+        from gpuenv.resolution.accelerators.collect import PLUGINS  # noqa: PLC0415
+
+        beside += PLUGINS.get(target.kind, ())
     projects = tuple(canonicalize_name(name) for name in ("torch", *beside))
     configuration = _with_wheelhouses(options, environ)
     check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
@@ -91,7 +95,12 @@ def list_files(
     chosen = choose(options.mirrors, context, by_itself=not options.offline)
 
     def known() -> tuple[Listing, ...]:
-        return known_files(projects, target, knowledge, context.mirrors.find("official"), environ)
+        shipped = known_files(projects, target, knowledge, context.mirrors.find("official"), environ)
+        if not target.is_accelerated:
+            return shipped
+        from gpuenv.planning.pages.accelerator_listing import known_accelerator_files  # noqa: PLC0415
+
+        return (*known_accelerator_files(projects, target, knowledge, environ), *shipped)
 
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = SourceReader(projects, client)

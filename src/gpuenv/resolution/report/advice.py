@@ -34,7 +34,13 @@ def give_advice(question: ResolutionInput, decision: Decision, solution: Solutio
         _index(question, decision, solution),
         _stated_driver(question, solution),
     )
-    return (*(item for item in advice if item is not None), *newer_without_wheel(question, solution))
+    offered: tuple[Advice, ...] = ()
+    if question.target.is_accelerated:
+        from gpuenv.resolution.report.accelerators import accelerated_advice  # noqa: PLC0415
+
+        offered = accelerated_advice(decision, solution)
+    found = (item for item in advice if item is not None)
+    return (*found, *offered, *newer_without_wheel(question, solution))
 
 
 def _newer(question: ResolutionInput, solution: Solution) -> Solution | None:

@@ -21,6 +21,11 @@ def rationale(question: ResolutionInput, solution: Solution) -> tuple[Because, .
     companions = tuple(
         reason for item in solution.companions if (reason := _companion(item, solution, question))
     )
+    if question.target.is_accelerated and not solution.candidate.variant.is_cpu:
+        from gpuenv.resolution.report.accelerators import accelerated_rationale  # noqa: PLC0415
+
+        own = accelerated_rationale(question, solution)
+        return (*own, *companions, *why_not_newer(question, solution))
     if not gpus or cuda is None:
         return (_cpu(question), *companions, *why_not_newer(question, solution))
     machines = dict.fromkeys(gpu.machine for gpu in gpus)
@@ -32,10 +37,13 @@ def rationale(question: ResolutionInput, solution: Solution) -> tuple[Because, .
 
 
 def _cpu(question: ResolutionInput) -> Because:
-    variant = question.request.variant
-    if variant is None:
+    variant, unused = question.request.variant, question.target.unused
+    if question.request.accelerator is None and unused:
+        text = tr("{device}: {reason}", device=unused[0].device.label, reason=unused[0].because.text)
+        return Because(text, unused[0].because.source)
+    if question.request.accelerator is None:
         return Because(tr("this machine has no NVIDIA GPU"), "detect")
-    if variant.is_cpu:
+    if variant is None or variant.is_cpu:
         return Because(tr("a CPU build was requested"), "option --cuda")
     return Because(tr("a CUDA build was requested, although there is no GPU"), "option --cuda")
 

@@ -18,8 +18,22 @@ from gpuenv.resolution.rules.companion import companion_variant
 
 def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:
     """Return the warnings of a plan, each with a stable code."""
+    if question.target.is_accelerated or question.target.unused:
+        from gpuenv.resolution.report import accelerators  # noqa: PLC0415
+
+        own = (
+            *accelerators.warn_of_unused(question.target),
+            *(
+                accelerators.accelerated_warnings(question, solution)
+                if question.target.is_accelerated
+                else ()
+            ),
+        )
+    else:
+        own = ()
     return (
         *_cpu(question, solution),
+        *own,
         *warn_of_left_out(question, solution),
         *_ptx(solution),
         *_companions_through_ptx(question, solution),
@@ -33,12 +47,10 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
 
 def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
     if solution.candidate.variant.is_cpu:
-        reason = (
-            tr("as requested")
-            if question.request.variant is not None
-            else tr("there is no NVIDIA GPU on this machine")
-        )
+        reason = tr("as requested") if question.request.accelerator is not None else _why_cpu(question)
         return [PlanWarning("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+    if question.target.is_accelerated:
+        return []
     if not question.target.gpus and question.request.variant is None:
         return [warn_of_cuda_on_cpu(question, solution)]
     if not question.target.gpus:
@@ -48,6 +60,13 @@ def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
             )
         ]
     return []
+
+
+def _why_cpu(question: ResolutionInput) -> str:
+    devices = ", ".join(dict.fromkeys(item.device.label for item in question.target.unused))
+    if devices:
+        return tr("there is no build for {devices}", devices=devices)
+    return tr("there is no NVIDIA GPU on this machine")
 
 
 def _ptx(solution: Solution) -> list[PlanWarning]:

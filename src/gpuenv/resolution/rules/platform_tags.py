@@ -21,6 +21,12 @@ from gpuenv.resolution.candidate import Candidate, Failure, IndexedFile
 from gpuenv.resolution.rules.phrases import range_of_releases
 from gpuenv.resolution.target import Target
 
+_MACOS = re.compile(r"macosx_(\d+)_(\d+)_")
+_MACOS_ENDINGS = {  # of tags that a machine takes
+    "aarch64": ("_arm64", "_universal2"),
+    "arm64": ("_arm64", "_universal2"),
+    "x86_64": ("_x86_64", "_universal2", "_intel"),
+}
 _MANYLINUX = re.compile(r"manylinux_(\d+)_(\d+)_(\w+)")
 # PEP 513, 571 and 599: the glibc behind the old names
 _LEGACY = {
@@ -105,11 +111,19 @@ def least_glibc(tag: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
+def least_macos(tag: str) -> tuple[int, int] | None:
+    """Return the macOS that a tag needs, None for other tags."""
+    match = _MACOS.match(tag)
+    return (int(match[1]), int(match[2])) if match else None
+
+
 def _of_family(tag: str, system: System) -> bool:
     if tag == "any":
         return True
     if system.os == "windows":
         return tag == "win_amd64" and system.arch == "x86_64"
+    if system.os == "macos":
+        return tag.startswith("macosx_") and tag.endswith(_MACOS_ENDINGS.get(system.arch, system.arch))
     return tag.endswith(f"_{system.arch}") and tag.startswith(("linux_", "manylinux"))
 
 
@@ -117,6 +131,9 @@ def _of_family(tag: str, system: System) -> bool:
 def _fits_system(tag: str, system: System) -> bool:
     if not _of_family(tag, system):
         return False
+    if system.os == "macos":
+        least = least_macos(tag)
+        return least is None or system.macos is None or parse_glibc(system.macos) >= least
     needed = least_glibc(tag)
     if needed is None:
         return system.libc != "musl" or tag == "any"
@@ -140,6 +157,10 @@ class PlatformFailure(Failure, frozen=True, kw_only=True):
 
     def _summarize_several(self, alike: tuple[PlatformFailure, ...]) -> str:
         facts = {"builds": range_of_releases(failure.torch for failure in alike), "there": self.subject}
+        if self.kind == "macos":
+            least = min((failure.glibc for failure in alike), key=parse_glibc)
+            template = N_("{builds} need at least macOS {needed}; {place} has {there}")
+            return tr(template, needed=least, place=self.place, **facts)
         if self.kind == "system":
             return tr("{builds} have no file that runs with {there}", **facts)
         needed = min((failure.glibc for failure in alike), key=parse_glibc)
@@ -157,6 +178,8 @@ def check(candidate: Candidate, target: Target) -> tuple[PlatformFailure, ...]:
         if not any(fits(f.file, _alone(target, item)) for f in candidate.files)
     )
     machine = next(unfit, target.machines[0])
+    if machine.system.os == "macos":
+        return (_macos_failure(candidate, machine, target),)
     needed = needed_glibc(candidate.files) if machine.system.libc != "musl" else None
     libc, place = _libc(machine), target.machine_label
     detail = (
@@ -180,6 +203,22 @@ def check(candidate: Candidate, target: Target) -> tuple[PlatformFailure, ...]:
             glibc=needed or "",
             place=place,
         ),
+    )
+
+
+def _macos_failure(candidate: Candidate, machine: Machine, target: Target) -> PlatformFailure:
+    floors = (least_macos(tag.platform) for item in candidate.files for tag in item.file.tags)
+    needed = ".".join(map(str, min((floor for floor in floors if floor), default=(0, 0))))
+    there, place = f"macOS {machine.system.macos}", target.machine_label
+    template = N_("{builds} need at least macOS {needed}; {place} has {there}")
+    return PlatformFailure(
+        kind="macos",
+        subject=there,
+        detail=tr(template, builds=candidate.label, needed=needed, place=place, there=there),
+        source=machine.source_of("system.macos"),
+        torch=candidate.torch,
+        glibc=needed,
+        place=place,
     )
 
 

@@ -14,6 +14,8 @@ from gpuenv.resolution.target import Target
 
 def version_of(candidate: Candidate) -> Version:
     """Return the version as the file carries it: with a local part on the PyTorch index."""
+    if candidate.accelerated is not None and candidate.files:
+        return candidate.files[0].file.version
     return (
         _with_local(candidate.torch, str(candidate.variant))
         if candidate.kind == "pytorch"
@@ -31,6 +33,8 @@ def in_question(candidate: Candidate, request: Request, target: Target) -> bool:
 
     This is the promise that a CPU build is never chosen by surprise.
     """
+    if candidate.accelerated is not None:
+        return True  # those of the target's kind alone are collected
     if not candidate.variant.is_cuda_or_cpu:
         return False
     if request.variant is not None:
