@@ -2,9 +2,9 @@
 
 Repeatable: the same facts give the same bytes. Facts that contradict each other are refused (exit 2) and
 nothing is written. `--pypi-pages DIR` holds PyPI's simple pages (`torch.html`, ...) for wheels.json, which is
-left as it is without them, as the tables of accelerators are
-without `accelerators/`. manifest.json counts the rows of all; the schemas come from the fields of
-`knowledge.schema`.
+left as it is without them, as the tables of accelerators are without `accelerators/`. manifest.json counts
+the rows of all, signature-words.json tells by which words `explain` finds signatures; the schemas come from
+the fields of `knowledge.schema`.
 `--keep signatures` leaves a table as it is: that one takes most of the time.
 gpuenv must be importable: installed, or PYTHONPATH=src.
 """
@@ -43,6 +43,7 @@ from matrix_tables.writing import read_tables, refuse_shrinking, write_tables
 from gpuenv.matrix_checks.manifest import MANIFEST, manifest_rows
 from gpuenv.matrix_checks.run import check_matrices
 from gpuenv.matrix_checks.serialise import DENSE, render_table
+from gpuenv.signatures.word_index import WORDS, render_word_index, word_index
 
 _MATRICES = Path(__file__).parent.parent / "matrices"
 
@@ -109,6 +110,8 @@ def _build(facts: Facts, options: argparse.Namespace) -> tuple[dict[str, list[Ro
     }
     tables = {name: build() for name, build in builders.items() if name not in options.keep}
     texts = {name: render_table(rows, dense=name in DENSE) for name, rows in tables.items()}
+    if "signatures" in tables:
+        texts[WORDS] = render_word_index(word_index(tables["signatures"]))
     if options.pypi_pages is not None:
         tables["wheels"] = build_wheels(facts, options.pypi_pages)
         texts["wheels"] = render_table(tables["wheels"], dense=True)

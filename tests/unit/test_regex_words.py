@@ -33,6 +33,21 @@ def test_the_words_of_an_expression(regex_words: Any, regex: str, ways: list[lis
     assert sorted(map(sorted, regex_words.words_needed(regex))) == sorted(map(sorted, ways))
 
 
+@pytest.mark.parametrize(
+    ("regex", "ways"),
+    [
+        ("[Nn]o such [Dd]evice", [["device", " such ", "no"]]),
+        (r"unsupported (?:gpu|card) (?:lost|gone)", [["unsupported", "gone|lost", "card|gpu"]]),
+        (r"unsupported (?:gpu|\w+)", [["unsupported"]]),
+        (r"gpu (?:lost|gone)", [["gone", "gpu"], ["lost", "gpu"]]),
+    ],
+)
+def test_what_tells_enough_by_itself_needs_one_of_the_other_words(
+    regex_words: Any, regex: str, ways: list[list[str]]
+) -> None:
+    assert regex_words.needs_of(regex) == ways
+
+
 @pytest.mark.parametrize("regex", [r"\w+", ".*", "(?:a|long)", "(?:long)?"])
 def test_an_expression_that_needs_no_word_is_refused(regex_words: Any, regex: str) -> None:
     with pytest.raises(importlib.import_module("matrix_tables.facts").UnusableFacts):

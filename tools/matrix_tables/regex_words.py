@@ -34,6 +34,8 @@ _ENOUGH = 6  # letters that make a word telling
 _CHINESE = "\u2e80"  # from here on a letter tells as much as two
 _MOST_WAYS = 12
 _KEPT = 3  # words a way
+_OR = "|"
+_MOST_ALTERNATIVES = 24
 
 
 def words_needed(regex: str) -> list[list[str]]:
@@ -42,11 +44,39 @@ def words_needed(regex: str) -> list[list[str]]:
     A word between blanks is whole, others may be a part of one: `(?:no|not) module named torch` gives
     [[" module ", " named ", "torch"]], as `no` tells too little.
     """
+    return sorted(list(way) for way in {tuple(_plain(way)) for way in _ways(regex)})
+
+
+def needs_of(regex: str) -> list[list[str]]:
+    """Return the same ways, each with what else it needs of some words one: `error|exception`."""
+    ways = {(*_plain(way), *sorted(_choices(way), key=_in_order)[:_KEPT]) for way in _ways(regex)}
+    return sorted(list(way) for way in ways)
+
+
+def _ways(regex: str) -> Ways:
     ways = _of_sequence(sre_parse.parse(regex, re.IGNORECASE))
     if _telling(ways) < _LEAST:
         raise UnusableFacts(f"matches without any word: {regex}")
-    kept = {tuple(sorted(way, key=lambda word: (-_weight(word), -len(word), word))[:_KEPT]) for way in ways}
-    return sorted(list(way) for way in kept)
+    return ways
+
+
+def _plain(way: Words) -> list[str]:
+    return sorted((word for word in way if _OR not in word), key=_in_order)[:_KEPT]
+
+
+def _choices(way: Words) -> list[str]:
+    """Return what a way needs one of, where none of its words has that already."""
+    said = [word.strip() for word in _plain(way)]
+    choices = [word for word in way if _OR in word]
+    return [
+        choice
+        for choice in choices
+        if not any(part.strip() in word for part in choice.split(_OR) for word in said)
+    ]
+
+
+def _in_order(word: str) -> tuple[int, int, str]:
+    return -_weight(word), -len(word), word
 
 
 def _of_sequence(parsed: Any) -> Ways:
@@ -54,14 +84,25 @@ def _of_sequence(parsed: Any) -> Ways:
     letters = [_OPEN]
     inner: list[Ways] = []
     for operator, argument in parsed:
-        if operator is sre.LITERAL:
-            letters.append(chr(argument).lower())
+        letter = _letter(operator, argument)
+        if letter:
+            letters.append(letter)
             continue
         letters.append(_OPEN)
         ways = _of_part(operator, argument)
         if ways is not None:
             inner.append(ways)
     return _together([_words("".join((*letters, _OPEN)))], inner)
+
+
+def _letter(operator: Any, argument: Any) -> str | None:
+    """Return the letter that has to stand here: `n` for `[Nn]` too."""
+    if operator is sre.LITERAL:
+        return chr(argument).lower()
+    if operator is sre.IN and all(kind is sre.LITERAL for kind, _ in argument):
+        some = {chr(letter).lower() for _, letter in argument}
+        return some.pop() if len(some) == 1 else None
+    return None
 
 
 def _words(letters: str) -> Words:
@@ -85,10 +126,20 @@ def _together(ways: Ways, inner: list[Ways]) -> Ways:
     """Add what parts need to what all of it needs, as long as that tells more and is not too much."""
     for part in sorted(inner, key=_telling, reverse=True):
         if _telling(ways) >= _ENOUGH or len(ways) * len(part) > _MOST_WAYS:
-            ways = max(ways, part, key=_telling)
+            ways, other = sorted((ways, part), key=_telling, reverse=True)
+            choice = _one_of(other)
+            ways = [way | choice for way in ways]
         elif _telling(part):
             ways = [way | more for way in ways for more in part]
     return ways
+
+
+def _one_of(ways: Ways) -> Words:
+    """Return what stands for ways of which there are too many: one of their words, each way's best."""
+    best = {max(sorted(way), key=_weight, default="") for way in ways}
+    if min(map(_weight, best)) < _LEAST or len(best) > _MOST_ALTERNATIVES:
+        return frozenset()
+    return frozenset([_OR.join(sorted(best))])
 
 
 def _telling(ways: Ways) -> int:
@@ -97,7 +148,9 @@ def _telling(ways: Ways) -> int:
 
 
 def _weight(word: str) -> int:
-    """Return how many letters a word has, as far as they tell anything."""
+    """Return how many letters a word has, as far as they tell anything: one of several does not."""
+    if _OR in word:
+        return 0
     if _COMMON.fullmatch(word.strip()):
         return _LEAST
     return sum(2 if letter >= _CHINESE else 1 for letter in word.strip())

@@ -11,7 +11,7 @@ from gpuenv.signatures.clauses import split_clauses
 from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
-from matrix_tables.regex_words import words_needed
+from matrix_tables.regex_words import needs_of
 from matrix_tables.slow_regexes import bounded, is_exponential, shares_letters
 
 _FILE = "error_signatures.json"
@@ -234,7 +234,7 @@ def _row(entry: Row, reading: Row, *, wrapper: bool) -> Row:
 
 def _pattern(regex: str) -> Row:
     compiled = _compiled(regex)
-    return {"regex": compiled, "needs": words_needed(compiled)}
+    return {"regex": compiled, "needs": needs_of(compiled)}
 
 
 def _with_plain_marks(regex: str) -> str:

@@ -19,6 +19,7 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
+from gpuenv.signatures.word_index import WORDS, parse_word_index
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
@@ -120,15 +121,23 @@ def load_signatures(language: Language = "en") -> Signatures:
     Raises UsageError where they can't be read, and so does what is looked at of them.
     """
 
-    def parse(row: Mapping[str, Any]) -> Signature:
+    def parse(row: bytes) -> Signature:
         try:
             return parse_signature(row, language)
         except ValueError as error:
             raise _unreadable() from error
 
     try:
-        return Signatures(matrices.read_bytes(matrices.directory(), "signatures"), parse)
+        index = parse_word_index(matrices.read_bytes(matrices.directory(), WORDS))
     except (OSError, ValueError) as error:
+        raise _unreadable() from error
+    return Signatures(index, _read_signatures, parse)
+
+
+def _read_signatures() -> bytes:
+    try:
+        return matrices.read_bytes(matrices.directory(), "signatures")
+    except OSError as error:
         raise _unreadable() from error
 
 

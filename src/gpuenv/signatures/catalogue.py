@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any, Literal, get_args, overload
 
-from msgspec import Raw, Struct, json
+from msgspec import Struct, json
 
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.clauses import Clause
+from gpuenv.signatures.vocabulary import OR, Vocabulary
+from gpuenv.signatures.word_index import WordIndex
 
 ErrorClass = Literal["environment", "hardware", "code", "data", "deprecation"]
 Replan = Literal["yes", "partly", "no"]
 Language = Literal["en", "zh"]
 
+_ROW = b'{"id": "'
 CLASSES = get_args(ErrorClass)
 REPLANS = get_args(Replan)
 
@@ -24,11 +27,13 @@ REPLANS = get_args(Replan)
 class Way(Struct, frozen=True):
     """Words that a text must have: whole ones, between blanks, and parts of others (`[" module ", "torch"]`).
 
-    `words` are all of them, without blanks.
+    Of `error|exception` it must have one. `words` are those it must have without blanks, `choices` those of
+    which it must have one.
     """
 
     needs: tuple[str, ...]
     words: tuple[str, ...]
+    choices: tuple[tuple[str, ...], ...]
 
 
 class Pattern(Struct, frozen=True):
@@ -72,37 +77,25 @@ class Signature(Struct, frozen=True):
     clauses: tuple[Clause, ...] = ()
 
 
-class _Entry(Struct, frozen=True):
-    needs: tuple[tuple[str, ...], ...]
-
-
-class _Row(Struct, frozen=True):
-    """What is looked at of every row."""
-
-    id: str
-    patterns: tuple[_Entry, ...]
-
-
-class _Rows(Struct, frozen=True):
-    rows: tuple[_Row, ...]
-
-
-class _Texts(Struct, frozen=True):
-    rows: tuple[Raw, ...]
-
-
 class Signatures(Sequence[Signature]):
     """All signatures, of which only those are parsed that a text may have.
 
-    `parse` makes one of a row, and raises what is to be raised for a row that is none.
+    `read` gives the table's JSON, a row a line, when one is needed; `parse` makes a signature of a row, and
+    raises what is to be raised for a row that is none.
     """
 
-    def __init__(self, table: bytes, parse: Callable[[Mapping[str, Any]], Signature]) -> None:
-        """Read the JSON of the table; raise ValueError."""
-        self._rows = json.decode(table, type=_Rows).rows
-        self._texts = json.decode(table, type=_Texts).rows
-        self._parse = parse
-        self._parsed: dict[int, Signature] = {}
+    def __init__(
+        self, index: WordIndex, read: Callable[[], bytes], parse: Callable[[bytes], Signature]
+    ) -> None:
+        self._index, self._read, self._parse = index, read, parse
+        self._parsed: dict[str, Signature] = {}
+
+    @cached_property
+    def _rows(self) -> dict[str, bytes]:
+        """The rows by their ids, in their order."""
+        lines = (line.strip(b" ,") for line in self._read().split(b"\n"))
+        rows = (line for line in lines if line.startswith(_ROW))
+        return {row[len(_ROW) :].partition(b'"')[0].decode(errors="replace"): row for row in rows}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -112,24 +105,21 @@ class Signatures(Sequence[Signature]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Signature]: ...
     def __getitem__(self, index: int | slice) -> Signature | Sequence[Signature]:
-        if isinstance(index, slice):
-            return [self[position] for position in range(len(self))[index]]
-        if index not in self._parsed:
-            self._parsed[index] = self._parse(json.decode(self._texts[index]))
-        return self._parsed[index]
+        names = tuple(self._rows)[index]
+        return self._get(names) if isinstance(names, str) else [self._get(name) for name in names]
 
-    def positions(self, has_all: Callable[[Iterable[str]], bool], among: Iterable[int]) -> list[int]:
-        """Return the positions, of some, of the signatures for which there are the words."""
-        rows = self._rows
-        return [
-            position
-            for position in among
-            if any(has_all(way) for entry in rows[position].patterns for way in entry.needs)
-        ]
+    def _get(self, name: str) -> Signature:
+        if name not in self._parsed:
+            self._parsed[name] = self._parse(self._rows[name])
+        return self._parsed[name]
 
-    def named(self, ids: Container[str | None]) -> list[Signature]:
+    def possible(self, vocabulary: Vocabulary, among: Container[str] | None = None) -> frozenset[str]:
+        """Return the ids, of some, of the signatures for which there are the words."""
+        return self._index.possible(vocabulary, among)
+
+    def named(self, ids: Collection[str | None]) -> list[Signature]:
         """Return the signatures of some ids, in their order."""
-        return [self[position] for position, row in enumerate(self._rows) if row.id in ids]
+        return [self._get(name) for name in self._rows if name in ids] if ids else []
 
 
 @cache
@@ -138,12 +128,13 @@ def compile_regex(regex: str) -> re.Pattern[str]:
     return re.compile(regex, re.IGNORECASE)
 
 
-def parse_signature(row: Mapping[str, Any], language: Language = "en") -> Signature:
+def parse_signature(content: bytes, language: Language = "en") -> Signature:
     """Parse one row of signatures.json; raise ValueError.
 
     {"id": "mkl-ijit-notifyevent", "class": "environment", "priority": 96, "patterns": [{"regex":
      "undefined symbol: iJIT_NotifyEvent", "needs": [["ijit_notifyevent", "undefined", "symbol"]]}], ...}
     """
+    row = json.decode(content)
     try:
         return Signature(
             id=str(row["id"]),
@@ -185,7 +176,12 @@ def _pattern(entry: Mapping[str, Any]) -> Pattern:
 
 def _way(needs: Iterable[str]) -> Way:
     each = tuple(needs)
-    return Way(each, tuple(word.strip() for word in each))
+    parts = [tuple(word.strip() for word in need.split(OR)) for need in each]
+    return Way(
+        each,
+        tuple(words[0] for words in parts if len(words) == 1),
+        tuple(words for words in parts if words[1:]),
+    )
 
 
 def checked_choice(value: Any, allowed: tuple[Any, ...]) -> Any:

@@ -8,8 +8,8 @@ searched for as long as its budget lasts: its last page first, for what tells mo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -34,7 +34,7 @@ from gpuenv.signatures.log_shape import LogShape
 from gpuenv.signatures.no_errors import NoError, harmless_lines, without_harmless
 from gpuenv.signatures.quote import cut_off, quoted
 from gpuenv.signatures.unquote import as_written
-from gpuenv.signatures.vocabulary import Lines, Vocabulary, lines_of, words_of
+from gpuenv.signatures.vocabulary import Vocabulary, lines_of, words_of
 
 Confidence = Literal["high", "medium", "low"]
 
@@ -97,19 +97,31 @@ class _Budget(Struct):
         return not self.is_gone
 
 
+class _PageWords:
+    """A page and its words, which are looked at once."""
+
+    def __init__(self, page: LogPage) -> None:
+        self.page = page
+
+    @cached_property
+    def words(self) -> frozenset[bytes]:
+        return words_of(lines_of(self.page))
+
+
 def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examined:
     """Return what the errors in a text mean, as far as its budget goes; `spent` tells seconds of CPU."""
     budget = _Budget(spent, spent() + _BUDGET_S)
     written, left_out = without_harmless(as_written(text))
-    each = [(page, lines_of(page)) for page in pages(written)]
-    possible = _possible(known, [lines for _, lines in each])
+    each = [_PageWords(page) for page in pages(written)]
+    possible = _possible(known, each)
     hits: dict[str, list[SignatureHit]] = {}
     tried = 0
-    for number, (page, lines) in enumerate(reversed(each)):
+    for number, page_words in enumerate(reversed(each)):
         if (number >= _LEAST_PAGES and tried > _MOST_PLACES) or not budget.lasts():
             break
-        vocabulary = Vocabulary(words_of(lines), page.text)
-        here = [known[position] for position in known.positions(vocabulary.has_all, possible)]
+        page = page_words.page
+        vocabulary = Vocabulary(page_words.words, page.text)
+        here = known.named(known.possible(vocabulary, possible))
         sought = [item for item in here if len(hits.get(item.id, ())) < _PAGES]
         reported, places = _on_page(page, sought, vocabulary, budget)
         tried += places
@@ -127,18 +139,19 @@ def examine(text: str, known: Signatures, spent: Callable[[], float]) -> Examine
     )
 
 
-def _possible(known: Signatures, pages: list[Lines]) -> Sequence[int]:
-    """Return the positions of the signatures that a text of some pages may have.
+def _possible(known: Signatures, pages: list[_PageWords]) -> frozenset[str] | None:
+    """Return the ids of the signatures that a text of some pages may have.
 
-    All, where its words are so many that they are looked for page by page, while the budget lasts.
+    None, for all, where its words are so many that they are looked for page by page, while the budget lasts.
     """
-    everything = range(len(known))
     words: set[bytes] = set()
-    for lines in pages:
-        words |= words_of(lines)
-        if len(words) > _MOST_WORDS or len(pages) == 1:
-            return everything
-    return known.positions(Vocabulary(words).has_all, everything)
+    for page in pages:
+        if len(pages) == 1:
+            return None
+        words |= page.words
+        if len(words) > _MOST_WORDS:
+            return None
+    return known.possible(Vocabulary(words))
 
 
 def _on_page(
@@ -184,7 +197,7 @@ def _find(
     for way in ways:
         for position in _places(_rarest(way, count), words.lower):
             start, end = max(position - _BEFORE, 0), position + _AFTER
-            if any(words.lower.find(word, start, end) < 0 for word in way.words):
+            if not _has_words(way, words.lower[start:end]):
                 continue
             if not budget.lasts():
                 return matched
@@ -193,6 +206,12 @@ def _find(
                 matched = match if matched is None or match.end() > matched.end() else matched
                 break
     return matched
+
+
+def _has_words(way: Way, lower: str) -> bool:
+    return all(word in lower for word in way.words) and all(
+        any(word in lower for word in choice) for choice in way.choices
+    )
 
 
 def _rarest(way: Way, count: Callable[[str], int]) -> str:

@@ -12,13 +12,16 @@ from collections.abc import Set as AbstractSet
 
 from gpuenv.signatures.log_pages import LogPage, shortened
 
-_ENCODED = 200  # letters of base64 from which on its middle does not count
+_ENCODED, _END = 200, 40  # letters of base64 from which on only so many at its ends count
 _CODE = re.compile(rb"[A-Za-z0-9+/]{%d,}" % _ENCODED)
 _HASH = 32  # letters from which on a word of hexadecimal digits is one
 _HEX = b"0abcdef"
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789_") | frozenset(range(0x80, 0x100))
 _TO_WORDS = bytes(byte if byte in _KEPT else 0x20 for byte in bytes(range(0x100)).lower())
 _TO_ZEROS = bytes(0x30 if 0x30 <= byte <= 0x39 else byte for byte in range(0x100))  # noqa: PLR2004 - 0 to 9
+
+_SHORT, _GRAM = 4000, 4  # letters
+OR = "|"  # between words of which a text needs one
 
 Lines = frozenset[bytes]
 
@@ -33,7 +36,7 @@ def lines_of(page: LogPage) -> Lines:
 
 def _ends(code: re.Match[bytes]) -> bytes:
     """Return the ends of what is no message: an image in base64, say."""
-    return code[0][: _ENCODED // 2] + b" " + code[0][-_ENCODED // 2 :]
+    return code[0][:_END] + b" " + code[0][-_END:]
 
 
 def words_of(lines: Lines) -> frozenset[bytes]:
@@ -58,15 +61,28 @@ class Vocabulary:
         self._known: dict[str, bool] = {}
 
     def has_all(self, needs: Iterable[str]) -> bool:
-        """Whether there are such words: whole ones between blanks, and parts of words."""
+        """Whether there are such words: whole ones between blanks, parts of words, one of several."""
         known = self._known
         for need in needs:
             has = known.get(need)
             if has is None:
-                has = known[need] = self._has(need)
+                has = known[need] = any(map(self._has, need.split(OR)))
             if not has:
                 return False
         return True
+
+    def parts_among(self, parts: Iterable[str]) -> list[str]:
+        """Return those of some parts of words that there are, as far as a zero for every digit tells."""
+        text = self._telling.decode(errors="replace")
+        if len(text) <= _SHORT:
+            return [part for part in parts if part in text]
+        # most are missing, which is seen sooner of their first letters
+        grams = {text[at : at + _GRAM] for at in range(len(text))}
+        return [part for part in parts if (part[:_GRAM] in grams or len(part) < _GRAM) and part in text]
+
+    def whole_among(self, whole: Iterable[str]) -> list[str]:
+        """Return those of some whole words that there are, as far as a zero for every digit tells."""
+        return [word for word in whole if word.encode() in self._words]
 
     def _has(self, need: str) -> bool:
         word = need.strip()
