@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv.host.nvidia.nvml import parse_cuda_number, parse_pci_number
-from gpuenv.host.nvidia.pci import parse_id
+from gpuenv.host.pci import parse_id
 from gpuenv.host.nvidia.proc_driver import parse_information, parse_proc_version
 from gpuenv.host.nvidia.tegra import parse_chip, parse_release
 from gpuenv.host.nvidia.visible_devices import parse_visible

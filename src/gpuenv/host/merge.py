@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpuenv.knowledge.records import DriverOs
 from gpuenv.host import problems
 from gpuenv.host.nvidia.hardware import Hardware
-from gpuenv.host.nvidia.pci import SOURCE as PCI_SOURCE
+from gpuenv.host.pci import SOURCE as PCI_SOURCE
 from gpuenv.host.nvidia.reading import GpuReading, SourceReading
 from gpuenv.host.nvidia.visible_devices import VARIABLE, parse_visible
 from gpuenv.i18n.messages import tr

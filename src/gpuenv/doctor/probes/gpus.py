@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.host.executables import read_text
-from gpuenv.host.nvidia.pci import bound_driver, parse_id
+from gpuenv.host.pci import bound_driver, parse_id
 from gpuenv.host.nvidia.smi_program import find_nvidia_smi
 from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import GpuState, Node, PciDevice

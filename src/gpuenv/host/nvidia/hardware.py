@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.host import problems
 from gpuenv.host.executables import FileTree, is_there
 from gpuenv.host.nvidia.nvml import read_nvml
-from gpuenv.host.nvidia.pci import PciGpu, read_pci
+from gpuenv.host.nvidia.pci import PciGpu, nvidia_of
 from gpuenv.host.nvidia.proc_driver import read_proc_driver
 from gpuenv.host.nvidia.reading import SourceReading
 from gpuenv.host.nvidia.smi import (
@@ -23,6 +24,7 @@ from gpuenv.host.nvidia.smi import (
     ask_nvidia_smi,
 )
 from gpuenv.host.nvidia.smi_messages import Complaint
+from gpuenv.host.pci import NVIDIA, PciDevice, read_devices
 from gpuenv.model.machine import Problem, System
 
 _CONTROL_DEVICE = "dev/nvidiactl"
@@ -41,6 +43,7 @@ class Hardware(Struct, frozen=True):
     pci: tuple[PciGpu, ...]
     problems: tuple[Problem, ...]
     searched: str
+    others: tuple[PciDevice, ...] = ()  # of other vendors
 
     @property
     def is_without_driver(self) -> bool:
@@ -55,7 +58,16 @@ def find_hardware(smi: NvidiaSmi | None, root: Path, system: System, timeout_s: 
 
 def hardware_of(answer: SmiAnswer, root: FileTree, system: System, read_nvml: ReadNvml) -> Hardware:
     """Return the hardware by nvidia-smi's answer and the other sources."""
-    proc, pci = read_proc_driver(root), read_pci(root)
+    devices = read_devices(root)
+    hardware = _nvidia_hardware(answer, root, system, nvidia_of(devices), read_nvml)
+    others = tuple(device for device in devices if device.vendor != NVIDIA)
+    return replace(hardware, others=others) if others else hardware
+
+
+def _nvidia_hardware(
+    answer: SmiAnswer, root: FileTree, system: System, pci: tuple[PciGpu, ...], read_nvml: ReadNvml
+) -> Hardware:
+    proc = read_proc_driver(root)
     if isinstance(answer, Missing):
         return _without_nvidia_smi(root, system, proc, pci, read_nvml)
     main = answer.reading if isinstance(answer, Answered) else None

@@ -1,0 +1,59 @@
+"""Apple's chips: by sysctl, which tells of the machine what a Python under Rosetta can't see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpuenv.host.accelerators.found import Device, Found, RunProgram
+from gpuenv.i18n.messages import tr
+from gpuenv.model.accelerator import Accelerator
+from gpuenv.model.machine import Problem
+
+ARM64, TRANSLATED = "hw.optional.arm64", "sysctl.proc_translated"
+_BRAND, _MEMORY = "machdep.cpu.brand_string", "hw.memsize"
+_NAMES = (_BRAND, ARM64, TRANSLATED, _MEMORY)
+_LIMIT_S = 5.0
+_CHIP = re.compile(r"Apple (M\d{1,2})(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?", re.ASCII)
+_MIB = 1 << 20
+
+
+def read_sysctl(run: RunProgram) -> Mapping[str, str]:
+    """Ask the kernel; a name that a Mac does not know is left out."""
+    answer = run("sysctl", *_NAMES, timeout_s=_LIMIT_S)
+    return parse_sysctl(answer.stdout) if answer else {}
+
+
+def parse_sysctl(text: str) -> dict[str, str]:
+    """Parse the lines of `sysctl NAME...`, `hw.optional.arm64: 1`, of the names that are asked for."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs if name.strip() in _NAMES}
+
+
+def read_apple(told: Mapping[str, str]) -> Found:
+    """Return the chip's GPU, and a problem where this Python runs under Rosetta; none on Intel's Macs."""
+    if told.get(ARM64) != "1":
+        return Found()
+    brand = told.get(_BRAND, "")
+    chip = _CHIP.fullmatch(brand)
+    memory = told.get(_MEMORY, "")
+    accelerator = Accelerator(
+        kind="mps",
+        vendor="Apple",
+        index=0,
+        name=brand[:60] or None,
+        architecture=chip[1] if chip else None,
+        memory_mib=int(memory) // _MIB if memory.isascii() and memory.isdigit() else None,
+        discrete=False,
+    )
+    sources = tuple((field, "sysctl") for field in ("name", "architecture", "memory_mib", "discrete"))
+    problems = (_rosetta(),) if told.get(TRANSLATED) == "1" else ()
+    return Found((Device(accelerator, sources),), problems)
+
+
+def _rosetta() -> Problem:
+    message = tr(
+        "the Python that runs gpuenv is for x86_64, under Rosetta: its builds of torch end at 2.2.2 and have "
+        "no GPU; use a Python for arm64"
+    )
+    return Problem("rosetta-python", message)

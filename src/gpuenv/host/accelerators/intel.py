@@ -1,0 +1,41 @@
+"""Intel's graphics, by the PCI bus: the device's id tells for which builds of torch it counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpuenv.host.accelerators.found import Device, Found
+from gpuenv.host.pci import INTEL, SOURCE, PciDevice
+from gpuenv.model.accelerator import Accelerator
+
+if TYPE_CHECKING:
+    from gpuenv.knowledge.accelerators import Accelerators
+
+
+def read_intel(devices: tuple[PciDevice, ...], known: Accelerators) -> Found:
+    """Return Intel's graphics by bus id; one of an id that is not known has no architecture."""
+    own = (device for device in devices if device.vendor == INTEL)
+    return Found(tuple(_device(index, device, known) for index, device in enumerate(own)))
+
+
+def _device(index: int, device: PciDevice, known: Accelerators) -> Device:
+    row = known.device(INTEL, device.pci_id, None)
+    by_table = f"matrix: PCI id `{device.pci_id}`"
+    accelerator = Accelerator(
+        kind="xpu",
+        vendor="Intel",
+        index=index,
+        name=row.name if row else None,
+        architecture=row.architecture if row else None,
+        pci_id=device.pci_id,
+        revision=device.revision,
+        discrete=row.discrete if row else None,
+    )
+    sources = (
+        ("name", by_table),
+        ("architecture", by_table),
+        ("pci_id", SOURCE),
+        ("revision", SOURCE),
+        ("discrete", by_table),
+    )
+    return Device(accelerator, sources)
