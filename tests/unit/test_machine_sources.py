@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from packaging.version import Version
 
 from gpuenv.host.nvidia.nvml import parse_cuda_number, parse_pci_number
-from gpuenv.host.pci import parse_id
 from gpuenv.host.nvidia.proc_driver import parse_information, parse_proc_version
 from gpuenv.host.nvidia.tegra import parse_chip, parse_release
 from gpuenv.host.nvidia.visible_devices import parse_visible
+from gpuenv.host.pci import parse_id
 from gpuenv.host.software.cuda_toolkit import parse_nvcc, parse_version_json, parse_version_text
 from gpuenv.host.software.package_managers import parse_record
 from gpuenv.host.software.pythons import parse_managed_name, parse_pyvenv

@@ -5,12 +5,14 @@ from __future__ import annotations
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.messages import N_, tr
+from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Gpu, Machine
 
 
 def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
     """Return what the machine is in a few lines; `verbose` adds where each fact was read."""
-    lines = [describe(machine), *_gpus(machine), _system(machine), *_toolkit(machine)]
+    lines = [describe(machine), *_gpus(machine), *_accelerators(machine), _system(machine)]
+    lines += [*_beside(machine), *_toolkit(machine)]
     if machine.managers:
         names = ", ".join(f"{item.name} {item.version or ''}".strip() for item in machine.managers)
         lines.append(tr("managers: {names}", names=names))
@@ -26,6 +28,9 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
 def describe(machine: Machine) -> str:
     """Return a machine in one line: its GPUs and driver."""
     facts = {"os": machine.system.os, "arch": machine.system.arch}
+    others = ", ".join(_counted([_accelerator(item) for item in machine.accelerators]))
+    if machine.without_gpu and others:
+        return tr("{gpus}, no NVIDIA GPU, {os} {arch}", gpus=others, **facts)
     if machine.without_gpu:
         return tr("no NVIDIA GPU, {os} {arch}", **facts)
     if not machine.gpus:
@@ -47,6 +52,43 @@ def _gpu(gpu: Gpu, among: tuple[Gpu, ...]) -> str:
     return f"{count}{gpu.name or 'GPU'} ({gpu.compute_capability or '?'})"
 
 
+def _counted(names: list[str]) -> list[str]:
+    return [
+        f"{names.count(name)} x {name}" if names.count(name) > 1 else name for name in dict.fromkeys(names)
+    ]
+
+
+def _accelerator(item: Accelerator) -> str:
+    name = item.name or tr("{vendor} device (PCI id {pci_id})", vendor=item.vendor, pci_id=item.pci_id or "?")
+    architecture = item.architecture
+    return f"{name} ({architecture})" if architecture and architecture not in name.split() else name
+
+
+def _accelerators(machine: Machine) -> list[str]:
+    return [
+        tr(
+            "  {vendor} {index}: {name}, {kind}{memory}{state}",
+            vendor=item.vendor,
+            index=item.index,
+            name=_accelerator(item),
+            kind=item.kind or tr("nothing is planned for it"),
+            memory=f", {item.memory_mib} MiB" if item.memory_mib else "",
+            state="" if item.visible else tr(", hidden by a variable"),
+        )
+        for item in machine.accelerators
+    ]
+
+
+def _beside(machine: Machine) -> list[str]:
+    """Return the releases of what is beside the devices."""
+    named = (
+        (N_("AMD's kernel driver {version}"), machine.amdgpu),
+        (N_("Jetson Linux (L4T) {version}"), machine.l4t),
+        (N_("CANN {version}"), machine.cann),
+    )
+    return [tr(text, version=version) for text, version in named if version]
+
+
 def _gpus(machine: Machine) -> list[str]:
     return [
         tr(
@@ -64,7 +106,8 @@ def _gpus(machine: Machine) -> list[str]:
 
 def _system(machine: Machine) -> str:
     system = machine.system
-    parts = [f"{system.os} {system.arch}"]
+    release = f" {system.macos}" if system.macos else ""
+    parts = [f"{system.os}{release} {system.arch}"]
     if system.libc:
         parts.append(f"{system.libc} {system.libc_version or '?'}")
     if system.wsl:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpuenv.host.executables import FileTree
+from gpuenv.host.executables import FileTree, RunProgram
 from gpuenv.host.merge import Facts, KnowledgeSource, join
 from gpuenv.host.nvidia.hardware import Hardware
-from gpuenv.host.nvidia.tegra import detect_tegra
+from gpuenv.host.nvidia.tegra import RELEASE_FILE, detect_tegra
 from gpuenv.host.nvidia.visible_devices import VARIABLE
 from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
 from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
@@ -32,8 +32,12 @@ def machine_of(
     environ: Mapping[str, str],
     knowledge: KnowledgeSource,
     root: FileTree,
+    run: RunProgram,
 ) -> Machine:
-    """Combine the parts of a machine; `software` is called after the hardware has been joined."""
+    """Combine the parts of a machine; `software` is called after the hardware has been joined.
+
+    `run` runs a program of the machine, or says that there is none.
+    """
     system, system_facts = described
     on_windows = system.wsl or system.os == "windows"  # under WSL2 the driver is Windows'
     joined = join(hardware, knowledge, "windows" if on_windows else "linux", environ.get(VARIABLE))
@@ -41,13 +45,20 @@ def machine_of(
     tegra = detect_tegra(root) if system.arch == "aarch64" else None
     tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
     toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
-    return Machine(
+    l4t_facts = (("l4t", f"/{RELEASE_FILE}"),) if tegra and tegra.release else ()
+    machine = Machine(
         system=system,
         driver=joined.driver,
         gpus=joined.gpus,
         toolkit=toolkit,
         managers=managers,
         pythons=pythons,
-        facts=(*system_facts, *joined.facts, *toolkit_facts),
+        facts=(*system_facts, *joined.facts, *toolkit_facts, *l4t_facts),
         problems=(*tegra_problems, *joined.problems, *toolkit_problems),
+        l4t=tegra.release if tegra else None,
     )
+    if not (hardware.others or system.os == "macos" or (system.os == "windows" and machine.without_gpu)):
+        return machine
+    from gpuenv.host.accelerators.join import with_accelerators  # noqa: PLC0415 - most have none
+
+    return with_accelerators(machine, hardware.others, environ, root, run)

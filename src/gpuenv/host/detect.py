@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,9 @@ def detect_machine(
 
     from gpuenv.host.combine import machine_of  # noqa: PLC0415 - loaded while nvidia-smi ran
     from gpuenv.host.nvidia.hardware import find_hardware  # noqa: PLC0415
+    from gpuenv.host.programs import run_program  # noqa: PLC0415
     from gpuenv.host.system import detect_system  # noqa: PLC0415
 
     system = detect_system(environ, root)
     hardware = find_hardware(smi, root, system[0], timeout_s)
-    return machine_of(system, hardware, software.result, environ, known, root)
+    return machine_of(system, hardware, software.result, environ, known, root, partial(run_program, environ))

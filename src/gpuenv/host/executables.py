@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol
 
 from gpuenv.process.surroundings import find_executable, find_executables, is_executable, path_directories
 
+if TYPE_CHECKING:
+    from gpuenv.process.subprocesses import Completed
+
 __all__ = [
-    "FileTree", "find_executable", "find_executables", "home_directory", "is_executable", "is_there",
-    "path_directories", "read_text",
+    "FileTree", "RunProgram", "find_executable", "find_executables", "home_directory", "is_executable",
+    "is_there", "path_directories", "read_text",
 ]  # fmt: skip
+
+
+class RunProgram(Protocol):
+    """Run a program of PATH by its name; None where there is none."""
+
+    def __call__(self, name: str, *arguments: str, timeout_s: float) -> Completed | None:
+        """Return what it printed."""
 
 
 class FileTree(Protocol):

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gpuenv.knowledge.records import DriverOs
 from gpuenv.host import problems
 from gpuenv.host.nvidia.hardware import Hardware
-from gpuenv.host.pci import SOURCE as PCI_SOURCE
 from gpuenv.host.nvidia.reading import GpuReading, SourceReading
 from gpuenv.host.nvidia.visible_devices import VARIABLE, parse_visible
+from gpuenv.host.pci import SOURCE as PCI_SOURCE
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import Driver, Gpu, Problem

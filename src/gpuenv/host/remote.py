@@ -44,7 +44,11 @@ def parse_told(answer: object, knowledge: KnowledgeSource) -> Machine:
     system = describe_system(_calls(fields), environ, tree)
     hardware = hardware_of(_smi_answer(fields), tree, system[0], lambda: None)
     software = _software(fields)
-    return machine_of(system, hardware, lambda: software, environ, knowledge, tree)
+    return machine_of(system, hardware, lambda: software, environ, knowledge, tree, _run_nothing)
+
+
+def _run_nothing(name: str, *arguments: str, timeout_s: float) -> None:
+    """Programs of other vendors are not run on other machines: their devices are told by files alone."""
 
 
 def _calls(fields: Fields) -> Calls:

@@ -28,6 +28,11 @@ _CGROUP_WORDS = (
 _CONTAINER_FILES = (
     ("run/.containerenv", "podman"), (".dockerenv", "docker"), (".singularity.d", "apptainer"),
 )  # fmt: skip
+_KERNEL = re.compile(r"(?:Linux version )?(\d{1,3}\.\d{1,4}[\w.+~-]{0,80})(?=\s|$)", re.ASCII)
+_SYSTEM_VERSION = "System/Library/CoreServices/SystemVersion.plist"
+_PRODUCT_VERSION = re.compile(
+    r"<key>ProductVersion</key>\s*<string>(\d{1,3}(?:\.\d{1,3}){0,2})</string>", re.ASCII
+)
 _LOADER_LIMIT_S = 5.0
 UNAME = "uname"
 
@@ -62,16 +67,21 @@ def describe_system(calls: Calls, environ: Mapping[str, str], root: FileTree) ->
     os_name = _SYSTEMS.get(calls.platform, calls.platform)
     arch, arch_source = parse_architecture_name(calls.architecture), calls.architecture_source
     libc, libc_version, libc_source = _libc(calls) if os_name == "linux" else (None, None, "")
-    wsl, wsl_source = _wsl(root) if os_name == "linux" else (False, "")
+    wsl, kernel, kernel_source = _kernel(root) if os_name == "linux" else (False, None, "")
+    macos, macos_source = _macos(root) if os_name == "macos" else (None, "")
     container, container_source = _container(environ, root) if os_name == "linux" else (None, "")
-    system = System(os_name, arch, libc, libc_version, wsl=wsl, container=container)
+    system = System(
+        os_name, arch, libc, libc_version, wsl=wsl, container=container, macos=macos, kernel=kernel
+    )
     facts = (
         ("system.os", "sys.platform"),
         ("system.arch", arch_source),
         ("system.libc", libc_source),
         ("system.libc_version", libc_source if libc_version else ""),
-        ("system.wsl", wsl_source),
+        ("system.wsl", kernel_source),
         ("system.container", container_source),
+        ("system.macos", macos_source),
+        ("system.kernel", kernel_source if kernel else ""),
     )
     return system, tuple((field, source) for field, source in facts if source)
 
@@ -123,12 +133,24 @@ def _libc(calls: Calls) -> tuple[str | None, str | None, str]:
         return "musl", None, calls.loader
 
 
-def _wsl(root: FileTree) -> tuple[bool, str]:
+def _kernel(root: FileTree) -> tuple[bool, str | None, str]:
+    """Return whether it is WSL's, its release, and the file."""
     for location in ("proc/sys/kernel/osrelease", "proc/version"):
         text = read_text(root / location)
         if text is not None:
-            return "microsoft" in text.lower(), f"/{location}"
-    return False, ""
+            return "microsoft" in text.lower(), parse_kernel(text), f"/{location}"
+    return False, None, ""
+
+
+def parse_kernel(text: str) -> str | None:
+    """Parse a kernel's release, `6.8.0-45-generic`, alone or in `Linux version 6.8.0-45-generic (...)`."""
+    match = _KERNEL.match(text.strip())
+    return match[1] if match else None
+
+
+def _macos(root: FileTree) -> tuple[str | None, str]:
+    match = _PRODUCT_VERSION.search(read_text(root / _SYSTEM_VERSION) or "")
+    return (match[1], f"/{_SYSTEM_VERSION}") if match else (None, "")
 
 
 def _container(environ: Mapping[str, str], root: FileTree) -> tuple[str | None, str]:

@@ -94,8 +94,11 @@ class Problem(Struct, frozen=True):
 # Problems beside which a machine without a usable GPU may still be called a machine without one: no other
 # problem may lead to a CPU plan that was not asked for.
 HARMLESS_PROBLEMS = frozenset(
-    {"python-unreadable", "python-without-venv", "toolkit-unreadable", "conda-unreadable"}
-)
+    (
+        "python-unreadable", "python-without-venv", "toolkit-unreadable", "conda-unreadable",
+        "rosetta-python", "kfd-denied", "kfd-missing",
+    )
+)  # fmt: skip
 
 
 class Machine(Struct, frozen=True):

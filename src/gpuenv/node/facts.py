@@ -31,17 +31,24 @@ _DRIVER = "driver_version"
 _FORMAT = "--format=csv,noheader,nounits"
 _VARIABLES = (
     "CUDA_VISIBLE_DEVICES", "container", "KUBERNETES_SERVICE_HOST", "CUDA_HOME", "CUDA_PATH",
+    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ASCEND_TOOLKIT_HOME",
 )  # fmt: skip
 _TEXTS = (
     "proc/driver/nvidia/version", "proc/driver/nvidia/gpus/*/information", "proc/sys/kernel/osrelease",
     "proc/version", "proc/1/cgroup", "proc/device-tree/compatible", "etc/nv_tegra_release",
+    "sys/class/kfd/kfd/topology/nodes/*/properties", "sys/module/amdgpu/version",
+    "usr/local/Ascend/ascend-toolkit/latest/*-linux/ascend_toolkit_install.info",
 )  # fmt: skip
 _MARKERS = (
     "dev/nvidiactl", "dev/nvidia0", "dev/dxg", "run/.containerenv", ".dockerenv", ".singularity.d",
     "usr/lib/wsl/drivers/*",
 )  # fmt: skip
 _WSL_SMI = "usr/lib/wsl/lib/nvidia-smi"
-_NVIDIA = "0x10de"
+_VENDORS = (
+    "0x10de", "0x1002", "0x8086", "0x19e5", "0x1da3", "0x1ae0", "0xcabc", "0x1ed5", "0x1d94",
+)  # fmt: skip
+_CLASSES = ("0x03", "0x12", "0x0b", "0xff", "0x08", "0x00")
+_OF_A_DEVICE = ("vendor", "class", "device", "revision", "product_name", "mem_info_vram_total")
 _TOOLS = ("uv", "conda", "mamba", "micromamba")
 
 
@@ -83,10 +90,12 @@ def _read_files(root: str) -> tuple[dict[str, str | None], dict[str, str]]:
     files.update({path: _read(root, path) for pattern in _TEXTS for path in _matching(root, pattern)})
     links = {}  # type: dict[str, str]
     for device in _matching(root, "sys/bus/pci/devices/*"):
-        if (_read(root, device + "/vendor") or "").strip().lower() != _NVIDIA:
+        if (_read(root, device + "/vendor") or "").strip().lower() not in _VENDORS:
             continue
-        for name in ("vendor", "class", "device"):
-            files[device + "/" + name] = _read(root, device + "/" + name)
+        if not (_read(root, device + "/class") or "").startswith(_CLASSES):
+            continue
+        texts = {device + "/" + name: _read(root, device + "/" + name) for name in _OF_A_DEVICE}
+        files.update({path: text for path, text in texts.items() if text is not None})
         try:
             links[device + "/driver"] = os.readlink(os.path.join(root, device, "driver"))
         except OSError:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuenv.host.executables import read_text
-from gpuenv.host.pci import bound_driver, parse_id
 from gpuenv.host.nvidia.smi_program import find_nvidia_smi
+from gpuenv.host.pci import bound_driver, parse_id
 from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import GpuState, Node, PciDevice
 from gpuenv.process import subprocesses as process

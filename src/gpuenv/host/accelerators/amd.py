@@ -6,18 +6,22 @@ https://docs.kernel.org/gpu/amdgpu/index.html, https://github.com/torvalds/linux
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv.host.accelerators.found import Device, Facts, Found
-from gpuenv.host.executables import FileTree, read_text
+from gpuenv.host.executables import FileTree, is_there, read_text
 from gpuenv.host.pci import AMD, SOURCE, PciDevice
+from gpuenv.i18n.messages import tr
 from gpuenv.model.accelerator import Accelerator
+from gpuenv.model.machine import Problem
 
 if TYPE_CHECKING:
     from gpuenv.knowledge.accelerators import Accelerators
@@ -27,6 +31,7 @@ MODULE = "sys/module/amdgpu/version"
 # what hides devices, in the order of its effect: each counts what the ones before it have left
 VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 _MOST = 1024
+_LARGEST_ID = 0xFFFF
 _MIB = 1 << 20
 _NUMBER = re.compile(r"[0-9]{1,19}")
 _VERSION = re.compile(r"\d{1,3}(\.\d{1,4}){1,3}", re.ASCII)
@@ -52,7 +57,31 @@ def read_amd(
     version = (read_text(root / MODULE) or "").strip()
     amdgpu = version if _VERSION.fullmatch(version) else None
     facts: Facts = (("amdgpu", f"/{MODULE}"),) if amdgpu else ()
-    return Found(_with_hidden(read, environ), amdgpu=amdgpu, facts=facts)
+    problems = _access_problems(root) if nodes else ()
+    return Found(_with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
+
+
+def _access_problems(root: FileTree) -> tuple[Problem, ...]:
+    """Tell why programs would not see the GPUs that the kernel offers; without a /dev nothing is known."""
+    device = root / "dev/kfd"
+    if not isinstance(device, Path) or not is_there(root / "dev"):
+        return ()
+    try:
+        state = device.stat()
+    except OSError:
+        message = tr(
+            "the kernel offers AMD GPUs, but `/dev/kfd` is not here: start the container with "
+            "`--device /dev/kfd --device /dev/dri`"
+        )
+        return (Problem("kfd-missing", message),)
+    if os.access(device, os.R_OK | os.W_OK):
+        return ()
+    message = tr(
+        "this user may not use `/dev/kfd`, and torch would see no GPU: join its group (number {group}) and "
+        "`video`, `sudo usermod -aG render,video $USER`, then log in again",
+        group=state.st_gid,
+    )
+    return (Problem("kfd-denied", message),)
 
 
 def _read_nodes(root: FileTree) -> Iterator[KfdNode]:
@@ -84,7 +113,7 @@ def parse_node(text: str) -> KfdNode | None:
     bus_id = f"{numbers.get('domain', 0) & 0xFFFF_FFFF:04x}:{bus:02x}:{slot:02x}.{function}"
     pci_id = numbers.get("device_id", 0)
     target = numbers.get("gfx_target_version", 0)
-    return KfdNode(bus_id, gfx_of(target), f"{pci_id:04x}" if 0 < pci_id <= 0xFFFF else None)
+    return KfdNode(bus_id, gfx_of(target), f"{pci_id:04x}" if 0 < pci_id <= _LARGEST_ID else None)
 
 
 def _number_lines(text: str) -> Iterator[tuple[str, int]]:

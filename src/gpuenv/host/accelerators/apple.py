@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpuenv.host.accelerators.found import Device, Found, RunProgram
+from gpuenv.host.accelerators.found import Device, Found
+from gpuenv.host.executables import RunProgram
 from gpuenv.i18n.messages import tr
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Problem

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gpuenv.host.accelerators.found import Device, Facts, Found, RunProgram
-from gpuenv.host.executables import FileTree, read_text
+from gpuenv.host.accelerators.found import Device, Facts, Found
+from gpuenv.host.executables import FileTree, RunProgram, read_text
 from gpuenv.host.pci import HUAWEI, SOURCE, PciDevice
 from gpuenv.model.accelerator import Accelerator
 
@@ -18,13 +18,19 @@ if TYPE_CHECKING:
     from gpuenv.knowledge.accelerators import Accelerators
 
 VARIABLE = "ASCEND_TOOLKIT_HOME"
+_ANY_910 = "Ascend 910"  # so npu-smi calls 910C, and the first 910
 _LIMIT_S = 10.0
 _MOST = 1024
 _PLACES = ("usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/cann")
 _FILE = "ascend_toolkit_install.info"
 _CARD = re.compile(r"\|\s*(\d{1,4})\s+([0-9A-Za-z][\w.-]{0,30})\s+\|\s*\w", re.ASCII)
-_CHIP = re.compile(r"\|\s*(\d{1,4})(?:\s+\d{1,4})?\s*\|\s*([0-9A-Fa-f:.]{7,13})\s*\|.*?(\d{1,8})\s*/\s*(\d{1,8})\s*\|\s*$", re.ASCII)
-_CANN = re.compile(r"^version=(\d{1,2}(?:\.\d{1,2}){1,2}(?:\.(?:RC|alpha|beta|T)\d{1,4}){0,2})\s*$", re.M | re.A)
+_CHIP = re.compile(
+    r"\|\s*(\d{1,4})(?:\s+\d{1,4})?\s*\|\s*([0-9A-Fa-f:.]{7,13})\s*\|.*?(\d{1,8})\s*/\s*(\d{1,8})\s*\|\s*$",
+    re.ASCII,
+)
+_CANN = re.compile(
+    r"^version=(\d{1,2}(?:\.\d{1,2}){1,2}(?:\.(?:RC|alpha|beta|T)\d{1,4}){0,2})\s*$", re.MULTILINE | re.ASCII
+)
 
 
 class SmiChip(Struct, frozen=True):
@@ -73,9 +79,11 @@ def parse_npu_smi(text: str) -> Iterator[SmiChip]:
 
 
 def _by_name(index: int, chip: SmiChip, own: tuple[PciDevice, ...], known: Accelerators) -> Device:
-    name = f"Ascend {chip.name}"
+    name = f"Ascend {chip.name.removeprefix('Ascend')}"
     device = next((item for item in own if item.bus_id == chip.bus_id), None)
-    row = known.named(name) or (known.device(HUAWEI, device.pci_id, None) if device else None)
+    by_id = known.device(HUAWEI, device.pci_id, None) if device else None
+    named = known.names.find(name)
+    row = by_id if by_id and name == _ANY_910 else named.device if named else by_id
     accelerator = Accelerator(
         kind="npu",
         vendor="Huawei",

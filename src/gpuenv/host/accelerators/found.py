@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from msgspec import Struct
 
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Problem
-from gpuenv.process.subprocesses import Completed
 
 Facts = tuple[tuple[str, str], ...]
-# run a program of PATH by its name and arguments; None where there is none
-RunProgram = Callable[..., "Completed | None"]
 
 
 class Device(Struct, frozen=True):

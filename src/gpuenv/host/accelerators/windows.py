@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpuenv.host.accelerators.found import Device, Found, RunProgram
+from gpuenv.host.accelerators.found import Device, Found
+from gpuenv.host.executables import RunProgram
 from gpuenv.host.pci import AMD, INTEL
 from gpuenv.model.accelerator import Accelerator, AcceleratorKind
 from gpuenv.untrusted.documents import load_json
@@ -20,7 +21,9 @@ _QUESTION = (
 _LIMIT_S = 20.0
 _MOST = 64
 # PCI\VEN_1002&DEV_744C&SUBSYS_0E3B1002&REV_C8\6&35F4D2B9&0&00000019
-_PNP = re.compile(r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})(?:&SUBSYS_[0-9A-F]{8})?(?:&REV_([0-9A-F]{2}))?", re.I)
+_PNP = re.compile(
+    r"PCI\\VEN_([0-9A-F]{4})&DEV_([0-9A-F]{4})(?:&SUBSYS_[0-9A-F]{8})?(?:&REV_([0-9A-F]{2}))?", re.IGNORECASE
+)
 _KINDS: dict[str, tuple[str, AcceleratorKind]] = {AMD: ("AMD", "rocm"), INTEL: ("Intel", "xpu")}
 
 
