@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,9 +12,6 @@ from packaging.version import Version
 
 from gpuenv.knowledge.records import Row
 from gpuenv.model.wheel import Evidence
-
-if TYPE_CHECKING:
-    from gpuenv.knowledge.accelerator_names import AcceleratorNames
 
 DEVICE_CLASSES = ("dgpu", "igpu", "dcgpu")
 LAYOUTS = ("pep503", "flat", "releases")
@@ -227,13 +224,6 @@ class Accelerators(Struct, frozen=True, eq=False, dict=True):
     def devices(self) -> tuple[AcceleratorDevice, ...]:
         """All devices, by vendor, PCI id and revision."""
         return self._read("accelerator-devices", AcceleratorDevice)
-
-    @cached_property
-    def names(self) -> AcceleratorNames:
-        """The index over the names of the devices."""
-        from gpuenv.knowledge.accelerator_names import AcceleratorNames  # noqa: PLC0415 - it reads these values
-
-        return AcceleratorNames(self.devices)
 
     def device(self, pci_vendor: str, pci_id: str, revision: str | None) -> AcceleratorDevice | None:
         """Find a device by its PCI ids; one of another revision, where that revision has no row."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 from gpuenv.host.accelerators.found import Device, Facts, Found
 from gpuenv.host.executables import FileTree, RunProgram, read_text
 from gpuenv.host.pci import HUAWEI, SOURCE, PciDevice
+from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.model.accelerator import Accelerator
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def read_ascend(
         return Found()
     answer = run("npu-smi", "info", timeout_s=_LIMIT_S)
     chips = tuple(islice(parse_npu_smi(answer.stdout), _MOST)) if answer and answer.ok else ()
-    found = [_by_name(index, chip, own, known) for index, chip in enumerate(chips)]
+    names = AcceleratorNames(known.devices) if chips else None
+    found = [_by_name(index, chip, own, known, names) for index, chip in enumerate(chips)] if names else []
     if not found:
         found = [_by_id(index, device, known) for index, device in enumerate(own)]
     cann, source = read_cann(root, environ)
@@ -78,11 +80,13 @@ def parse_npu_smi(text: str) -> Iterator[SmiChip]:
             name = card[2]
 
 
-def _by_name(index: int, chip: SmiChip, own: tuple[PciDevice, ...], known: Accelerators) -> Device:
+def _by_name(
+    index: int, chip: SmiChip, own: tuple[PciDevice, ...], known: Accelerators, names: AcceleratorNames
+) -> Device:
     name = f"Ascend {chip.name.removeprefix('Ascend')}"
     device = next((item for item in own if item.bus_id == chip.bus_id), None)
     by_id = known.device(HUAWEI, device.pci_id, None) if device else None
-    named = known.names.find(name)
+    named = names.find(name)
     row = by_id if by_id and name == _ANY_910 else named.device if named else by_id
     accelerator = Accelerator(
         kind="npu",
