@@ -36,7 +36,7 @@ _CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
-class PciDevice(Struct, frozen=True):
+class BusDevice(Struct, frozen=True):
     """A device of a vendor of accelerators, by its ids in sysfs."""
 
     bus_id: str
@@ -56,7 +56,7 @@ class PciDevice(Struct, frozen=True):
         return bound_driver(self.folder)
 
 
-def read_devices(root: FileTree) -> tuple[PciDevice, ...]:
+def read_devices(root: FileTree) -> tuple[BusDevice, ...]:
     """Return what may be an accelerator, by bus id; none without sysfs."""
     try:
         folders = sorted(islice((root / _PLACE).iterdir(), _MOST), key=lambda folder: folder.name)
@@ -65,7 +65,7 @@ def read_devices(root: FileTree) -> tuple[PciDevice, ...]:
     return tuple(device for folder in folders if (device := _read_device(folder)))
 
 
-def _read_device(folder: FileTree) -> PciDevice | None:
+def _read_device(folder: FileTree) -> BusDevice | None:
     """Read one file of a device where the kernel has all its ids in one, as a server has hundreds."""
     if named := parse_modalias(read_text(folder / "modalias")):
         vendor, pci_id, base_class = named
@@ -77,7 +77,7 @@ def _read_device(folder: FileTree) -> PciDevice | None:
         pci_id = parse_id(read_text(folder / "device")) or ""
     if base_class not in _CLASSES.get(vendor, ()) or len(pci_id) != 4:  # noqa: PLR2004 - digits of an id
         return None
-    return PciDevice(folder.name.lower(), vendor, pci_id, folder)
+    return BusDevice(folder.name.lower(), vendor, pci_id, folder)
 
 
 def parse_modalias(text: str | None) -> tuple[str, str, str] | None:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.host.accelerators.found import Device, Facts, Found
+from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading
 from gpuenv.host.executables import FileTree, is_there, read_text
-from gpuenv.host.pci import AMD, SOURCE, PciDevice
+from gpuenv.host.pci import AMD, SOURCE, BusDevice
 from gpuenv.i18n.messages import tr
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Problem
@@ -46,8 +46,8 @@ class KfdNode(Struct, frozen=True):
 
 
 def read_amd(
-    devices: tuple[PciDevice, ...], root: FileTree, environ: Mapping[str, str], known: Accelerators
-) -> Found:
+    devices: tuple[BusDevice, ...], root: FileTree, environ: Mapping[str, str], known: Accelerators
+) -> VendorReading:
     """Return AMD's GPUs in KFD's order, then those without KFD, and the kernel driver."""
     own = {device.bus_id: device for device in devices if device.vendor == AMD}
     nodes = tuple(node for node in _read_nodes(root) if node.bus_id in own)
@@ -58,7 +58,7 @@ def read_amd(
     amdgpu = version if _VERSION.fullmatch(version) else None
     facts: Facts = (("amdgpu", f"/{MODULE}"),) if amdgpu else ()
     problems = _access_problems(root) if nodes else ()
-    return Found(_with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
+    return VendorReading(_with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
 
 
 def _access_problems(root: FileTree) -> tuple[Problem, ...]:
@@ -129,7 +129,7 @@ def gfx_of(target: int) -> str | None:
     return f"gfx{major}{minor:x}{step:x}" if major and minor < 16 and step < 16 else None  # noqa: PLR2004
 
 
-def _device(index: int, device: PciDevice, node: KfdNode, known: Accelerators) -> Device:
+def _device(index: int, device: BusDevice, node: KfdNode, known: Accelerators) -> FoundDevice:
     revision = device.revision
     row = known.device(AMD, device.pci_id, revision)
     by_table = f"matrix: PCI id `{device.pci_id}`"
@@ -154,10 +154,10 @@ def _device(index: int, device: PciDevice, node: KfdNode, known: Accelerators) -
         ("revision", SOURCE),
         ("discrete", by_table),
     )
-    return Device(accelerator, sources)
+    return FoundDevice(accelerator, sources)
 
 
-def _with_hidden(devices: list[Device], environ: Mapping[str, str]) -> tuple[Device, ...]:
+def _with_hidden(devices: list[FoundDevice], environ: Mapping[str, str]) -> tuple[FoundDevice, ...]:
     """Tell which devices the variables leave to programs; names of devices that are no numbers hide none."""
     left = [device.accelerator.index for device in devices]
     reason = ""
@@ -170,7 +170,7 @@ def _with_hidden(devices: list[Device], environ: Mapping[str, str]) -> tuple[Dev
     if not reason:
         return tuple(devices)
     return tuple(
-        Device(
+        FoundDevice(
             replace(device.accelerator, visible=device.accelerator.index in left),
             (*device.sources, ("visible", reason)),
         )

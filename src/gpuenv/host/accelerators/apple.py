@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpuenv.host.accelerators.found import Device, Found
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
 from gpuenv.host.executables import RunProgram
 from gpuenv.i18n.messages import tr
 from gpuenv.model.accelerator import Accelerator
@@ -31,10 +31,10 @@ def parse_sysctl(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs if name.strip() in _NAMES}
 
 
-def read_apple(told: Mapping[str, str]) -> Found:
+def read_apple(told: Mapping[str, str]) -> VendorReading:
     """Return the chip's GPU, and a problem where this Python runs under Rosetta; none on Intel's Macs."""
     if told.get(ARM64) != "1":
-        return Found()
+        return VendorReading()
     brand = told.get(_BRAND, "")
     chip = _CHIP.fullmatch(brand)
     memory = told.get(_MEMORY, "")
@@ -49,7 +49,7 @@ def read_apple(told: Mapping[str, str]) -> Found:
     )
     sources = tuple((field, "sysctl") for field in ("name", "architecture", "memory_mib", "discrete"))
     problems = (_rosetta(),) if told.get(TRANSLATED) == "1" else ()
-    return Found((Device(accelerator, sources),), problems)
+    return VendorReading((FoundDevice(accelerator, sources),), problems)
 
 
 def _rosetta() -> Problem:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gpuenv.host.accelerators.found import Device, Facts, Found
+from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading
 from gpuenv.host.executables import FileTree, RunProgram, read_text
-from gpuenv.host.pci import HUAWEI, SOURCE, PciDevice
+from gpuenv.host.pci import HUAWEI, SOURCE, BusDevice
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.model.accelerator import Accelerator
 
@@ -43,16 +43,16 @@ class SmiChip(Struct, frozen=True):
 
 
 def read_ascend(
-    devices: tuple[PciDevice, ...],
+    devices: tuple[BusDevice, ...],
     root: FileTree,
     environ: Mapping[str, str],
     known: Accelerators,
     run: RunProgram,
-) -> Found:
+) -> VendorReading:
     """Return Huawei's NPUs, in npu-smi's order where it answers, and CANN's release."""
     own = tuple(device for device in devices if device.vendor == HUAWEI)
     if not own:
-        return Found()
+        return VendorReading()
     answer = run("npu-smi", "info", timeout_s=_LIMIT_S)
     chips = tuple(islice(parse_npu_smi(answer.stdout), _MOST)) if answer and answer.ok else ()
     names = AcceleratorNames(known.devices) if chips else None
@@ -61,7 +61,7 @@ def read_ascend(
         found = [_by_id(index, device, known) for index, device in enumerate(own)]
     cann, source = read_cann(root, environ)
     facts: Facts = (("cann", source),) if cann else ()
-    return Found(tuple(found), cann=cann, facts=facts)
+    return VendorReading(tuple(found), cann=cann, facts=facts)
 
 
 def parse_npu_smi(text: str) -> Iterator[SmiChip]:
@@ -81,8 +81,8 @@ def parse_npu_smi(text: str) -> Iterator[SmiChip]:
 
 
 def _by_name(
-    index: int, chip: SmiChip, own: tuple[PciDevice, ...], known: Accelerators, names: AcceleratorNames
-) -> Device:
+    index: int, chip: SmiChip, own: tuple[BusDevice, ...], known: Accelerators, names: AcceleratorNames
+) -> FoundDevice:
     name = f"Ascend {chip.name.removeprefix('Ascend')}"
     device = next((item for item in own if item.bus_id == chip.bus_id), None)
     by_id = known.device(HUAWEI, device.pci_id, None) if device else None
@@ -102,10 +102,10 @@ def _by_name(
     smi = "npu-smi info"
     matrix = f"matrix: product name `{name}`"
     sources = (("name", smi), ("architecture", matrix), ("memory_mib", smi), ("pci_id", SOURCE))
-    return Device(accelerator, sources)
+    return FoundDevice(accelerator, sources)
 
 
-def _by_id(index: int, device: PciDevice, known: Accelerators) -> Device:
+def _by_id(index: int, device: BusDevice, known: Accelerators) -> FoundDevice:
     row = known.device(HUAWEI, device.pci_id, None)
     matrix = f"matrix: PCI id `{device.pci_id}`"
     accelerator = Accelerator(
@@ -118,7 +118,7 @@ def _by_id(index: int, device: PciDevice, known: Accelerators) -> Device:
         revision=device.revision,
         discrete=True,
     )
-    return Device(accelerator, (("name", matrix), ("architecture", matrix), ("pci_id", SOURCE)))
+    return FoundDevice(accelerator, (("name", matrix), ("architecture", matrix), ("pci_id", SOURCE)))
 
 
 def read_cann(root: FileTree, environ: Mapping[str, str]) -> tuple[str | None, str]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuenv.host.accelerators.found import Device, Found
-from gpuenv.host.pci import INTEL, SOURCE, PciDevice
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
+from gpuenv.host.pci import INTEL, SOURCE, BusDevice
 from gpuenv.model.accelerator import Accelerator
 
 if TYPE_CHECKING:
     from gpuenv.knowledge.accelerators import Accelerators
 
 
-def read_intel(devices: tuple[PciDevice, ...], known: Accelerators) -> Found:
+def read_intel(devices: tuple[BusDevice, ...], known: Accelerators) -> VendorReading:
     """Return Intel's graphics by bus id; one of an id that is not known has no architecture."""
     own = (device for device in devices if device.vendor == INTEL)
-    return Found(tuple(_device(index, device, known) for index, device in enumerate(own)))
+    return VendorReading(tuple(_device(index, device, known) for index, device in enumerate(own)))
 
 
-def _device(index: int, device: PciDevice, known: Accelerators) -> Device:
+def _device(index: int, device: BusDevice, known: Accelerators) -> FoundDevice:
     row = known.device(INTEL, device.pci_id, None)
     by_table = f"matrix: PCI id `{device.pci_id}`"
     accelerator = Accelerator(
@@ -38,4 +38,4 @@ def _device(index: int, device: PciDevice, known: Accelerators) -> Device:
         ("revision", SOURCE),
         ("discrete", by_table),
     )
-    return Device(accelerator, sources)
+    return FoundDevice(accelerator, sources)

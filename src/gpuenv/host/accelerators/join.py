@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gpuenv.host.accelerators.apple import ARM64
 from gpuenv.host.accelerators.read import Surroundings, read_accelerators
 from gpuenv.host.executables import FileTree, RunProgram
-from gpuenv.host.pci import PciDevice
+from gpuenv.host.pci import BusDevice
 from gpuenv.model.machine import Machine
 
 _RELEASE = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}", re.ASCII)
@@ -20,7 +20,7 @@ _COMPATIBLE = "10.16"  # what programs that were linked for an old macOS are tol
 
 def with_accelerators(
     machine: Machine,
-    devices: tuple[PciDevice, ...],
+    devices: tuple[BusDevice, ...],
     environ: Mapping[str, str],
     root: FileTree,
     run: RunProgram,

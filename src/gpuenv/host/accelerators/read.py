@@ -11,12 +11,12 @@ from gpuenv import matrices
 from gpuenv.host.accelerators.amd import read_amd
 from gpuenv.host.accelerators.apple import read_apple, read_sysctl
 from gpuenv.host.accelerators.ascend import read_ascend
-from gpuenv.host.accelerators.found import Facts, Found, facts_of
 from gpuenv.host.accelerators.intel import read_intel
+from gpuenv.host.accelerators.reading import Facts, VendorReading, facts_of
 from gpuenv.host.accelerators.recognised import VENDORS, read_recognised
 from gpuenv.host.accelerators.windows import read_windows
 from gpuenv.host.executables import FileTree, RunProgram
-from gpuenv.host.pci import AMD, HUAWEI, INTEL, PciDevice
+from gpuenv.host.pci import AMD, HUAWEI, INTEL, BusDevice
 from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Problem, System
@@ -26,7 +26,7 @@ class Surroundings(Struct, frozen=True):
     """What the readers look into; `devices` are those on the PCI bus."""
 
     system: System
-    devices: tuple[PciDevice, ...]
+    devices: tuple[BusDevice, ...]
     root: FileTree
     environ: Mapping[str, str]
     run: RunProgram
@@ -37,7 +37,7 @@ class Surroundings(Struct, frozen=True):
         return frozenset(device.vendor for device in self.devices)
 
 
-class AllFound(Struct, frozen=True):
+class AllReadings(Struct, frozen=True):
     """What all readers found; `facts` pairs a field of the machine's JSON form with its source."""
 
     accelerators: tuple[Accelerator, ...]
@@ -53,7 +53,7 @@ def _known() -> Accelerators:
 
 
 # a line a vendor: where it may be, and its reader
-_READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], Found]], ...] = (
+_READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], VendorReading]], ...] = (
     (lambda at: AMD in at.vendors, lambda at: read_amd(at.devices, at.root, at.environ, _known())),
     (lambda at: INTEL in at.vendors, lambda at: read_intel(at.devices, _known())),
     (
@@ -66,11 +66,11 @@ _READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], F
 )
 
 
-def read_accelerators(surroundings: Surroundings) -> AllFound:
+def read_accelerators(surroundings: Surroundings) -> AllReadings:
     """Return the accelerators of all vendors in the order above."""
     found = [read(surroundings) for may_be, read in _READERS if may_be(surroundings)]
     devices = tuple(device for part in found for device in part.devices)
-    return AllFound(
+    return AllReadings(
         accelerators=tuple(device.accelerator for device in devices),
         facts=(*facts_of(devices), *(fact for part in found for fact in part.facts)),
         problems=tuple(problem for part in found for problem in part.problems),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuenv.host.accelerators.found import Device, Found
-from gpuenv.host.pci import CAMBRICON, GOOGLE, HABANA, HYGON, MOORE_THREADS, SOURCE, PciDevice
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
+from gpuenv.host.pci import CAMBRICON, GOOGLE, HABANA, HYGON, MOORE_THREADS, SOURCE, BusDevice
 from gpuenv.model.accelerator import Accelerator
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ VENDORS = {
 _NETWORK_TOO = (GOOGLE,)  # its network and storage devices are on the bus of every virtual machine
 
 
-def read_recognised(devices: tuple[PciDevice, ...], known: Accelerators) -> Found:
+def read_recognised(devices: tuple[BusDevice, ...], known: Accelerators) -> VendorReading:
     """Return the devices of these vendors by bus id, named by the tables, else by their vendor's family."""
-    found: list[Device] = []
+    found: list[FoundDevice] = []
     for device in devices:
         if device.vendor not in VENDORS:
             continue
@@ -41,5 +41,5 @@ def read_recognised(devices: tuple[PciDevice, ...], known: Accelerators) -> Foun
             revision=device.revision,
         )
         named = f"matrix: PCI id `{device.pci_id}`" if row else SOURCE
-        found.append(Device(accelerator, (("name", named), ("pci_id", SOURCE), ("revision", SOURCE))))
-    return Found(tuple(found))
+        found.append(FoundDevice(accelerator, (("name", named), ("pci_id", SOURCE), ("revision", SOURCE))))
+    return VendorReading(tuple(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpuenv.host.accelerators.found import Device, Found
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
 from gpuenv.host.executables import RunProgram
 from gpuenv.host.pci import AMD, INTEL
 from gpuenv.model.accelerator import Accelerator, AcceleratorKind
@@ -27,11 +27,11 @@ _PNP = re.compile(
 _KINDS: dict[str, tuple[str, AcceleratorKind]] = {AMD: ("AMD", "rocm"), INTEL: ("Intel", "xpu")}
 
 
-def read_windows(known: Accelerators, run: RunProgram) -> Found:
+def read_windows(known: Accelerators, run: RunProgram) -> VendorReading:
     """Ask Windows for its video controllers; virtual displays have no PCI id and are left out."""
     answer = run("powershell", "-NoProfile", "-NonInteractive", "-Command", _QUESTION, timeout_s=_LIMIT_S)
     controllers = parse_controllers(answer.stdout) if answer and answer.ok else ()
-    found: list[Device] = []
+    found: list[FoundDevice] = []
     for name, vendor, pci_id, revision in controllers:
         if vendor not in _KINDS:
             continue
@@ -55,8 +55,8 @@ def read_windows(known: Accelerators, run: RunProgram) -> Found:
             ("revision", SOURCE),
             ("discrete", matrix),
         )
-        found.append(Device(accelerator, sources))
-    return Found(tuple(found))
+        found.append(FoundDevice(accelerator, sources))
+    return VendorReading(tuple(found))
 
 
 def parse_controllers(text: str) -> tuple[tuple[str | None, str, str, str | None], ...]:

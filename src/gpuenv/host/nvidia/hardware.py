@@ -24,7 +24,7 @@ from gpuenv.host.nvidia.smi import (
     ask_nvidia_smi,
 )
 from gpuenv.host.nvidia.smi_messages import Complaint
-from gpuenv.host.pci import NVIDIA, PciDevice, read_devices
+from gpuenv.host.pci import NVIDIA, BusDevice, read_devices
 from gpuenv.model.machine import Problem, System
 
 _CONTROL_DEVICE = "dev/nvidiactl"
@@ -43,7 +43,7 @@ class Hardware(Struct, frozen=True):
     pci: tuple[PciGpu, ...]
     problems: tuple[Problem, ...]
     searched: str
-    others: tuple[PciDevice, ...] = ()  # of other vendors
+    others: tuple[BusDevice, ...] = ()  # of other vendors
 
     @property
     def is_without_driver(self) -> bool:

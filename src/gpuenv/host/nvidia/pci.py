@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from gpuenv.host.pci import NVIDIA, PciDevice
+from gpuenv.host.pci import NVIDIA, BusDevice
 
 
 class PciGpu(Struct, frozen=True):
@@ -17,7 +17,7 @@ class PciGpu(Struct, frozen=True):
     driver: str | None
 
 
-def nvidia_of(devices: Iterable[PciDevice]) -> tuple[PciGpu, ...]:
+def nvidia_of(devices: Iterable[BusDevice]) -> tuple[PciGpu, ...]:
     """Return NVIDIA's of the devices on the bus."""
     own = (device for device in devices if device.vendor == NVIDIA)
     return tuple(PciGpu(device.bus_id, device.pci_id, device.driver) for device in own)

@@ -12,24 +12,24 @@ from gpuenv.model.machine import Problem
 Facts = tuple[tuple[str, str], ...]
 
 
-class Device(Struct, frozen=True):
+class FoundDevice(Struct, frozen=True):
     """A device, and where each of its fields was read."""
 
     accelerator: Accelerator
     sources: Facts
 
 
-class Found(Struct, frozen=True):
+class VendorReading(Struct, frozen=True):
     """Devices of one vendor, and what else was read of the machine, by the fields of its JSON form."""
 
-    devices: tuple[Device, ...] = ()
+    devices: tuple[FoundDevice, ...] = ()
     problems: tuple[Problem, ...] = ()
     amdgpu: str | None = None
     cann: str | None = None
     facts: Facts = ()
 
 
-def facts_of(devices: Iterable[Device]) -> Facts:
+def facts_of(devices: Iterable[FoundDevice]) -> Facts:
     """Return the facts of devices in their order: `accelerators.0.name`, where each was read."""
     return tuple(
         (f"accelerators.{position}.{field}", source)
