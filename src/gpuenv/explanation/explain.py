@@ -61,12 +61,16 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
             "some lines were skipped because the search took too long: give only the lines around the error"
         )
         warnings[_warning("not-all-examined", message)] = None
+    not_made: PlanWarning | None = None
     for match, made in _repairs(matches[:_REPAIRED], reported, environ):
         if isinstance(made, str):
             commands[match.id] = made
-        else:
-            warnings[made] = None
-    return Explained(matches, commands, tuple(warnings), () if matches else examined.no_errors)
+        elif match is matches[0] and match.replan == "yes":
+            not_made = made
+    told = _with_line(matches, commands, reported, environ)
+    if not_made is not None and told == matches:  # what it says to type needs no plan
+        warnings[not_made] = None
+    return Explained(told, commands, tuple(warnings), () if told else examined.no_errors)
 
 
 def _warning(code: str, message: str) -> PlanWarning:
@@ -203,6 +207,25 @@ def _repairs(
         made = repairs.repair(match)
         if made is not None:
             yield match, made
+
+
+def _with_line(
+    matches: tuple[SignatureMatch, ...],
+    commands: Mapping[str, str],
+    reported: Reported,
+    environ: Mapping[str, str],
+) -> tuple[SignatureMatch, ...]:
+    """Return the matches, that of a check with the line that mends the environment of the text in place."""
+    if not matches or matches[0].check is None:
+        return matches
+    from gpuenv.explanation.pip_line import with_line  # noqa: PLC0415 - knows the matrices
+    from gpuenv.explanation.reported_machine import machine_of  # noqa: PLC0415
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+    knowledge = load_knowledge(environ)
+    machine = machine_of(reported, knowledge)
+    first = with_line(matches[0], commands.get(matches[0].id), reported, machine, knowledge)
+    return (first, *matches[1:])
 
 
 def no_error_data(item: NoError) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _torch_files(reported: Reported, version: str | None, variant: Variant | Non
 
 
 def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Machine:
-    """Return the machine; who asks why there is no GPU has one, whose name the text need not have."""
+    """Return the machine; who asks why there is no GPU has one, as who has a driver: it need not be named."""
     describe = partial(
         describe_machine, None, gpus=machine.gpus, platform=machine.platform, glibc=None, knowledge=knowledge
     )
@@ -89,7 +89,8 @@ def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledg
         described = describe(driver=machine.driver)
     except GpuenvError:  # a driver without a GPU, or one that was mistyped
         described = describe(driver=None)
-    if not described.gpus and not machine.is_mac and is_without_gpu(reported):
+    has_driver = reported.value("driver") is not None
+    if not described.gpus and not machine.is_mac and (has_driver or is_without_gpu(reported)):
         described = replace(described, gpus=(Gpu(0, None, None),))
     if machine.is_mac:
         described = replace(described, system=System("macos", "x86_64"))
@@ -145,6 +146,7 @@ def told_by_checks(
             broader=False,
             clauses=() if item.verdict.fix else base.clauses,
             settled=True,
+            check=item.verdict.id,
         )
         rest = (match for match in matches if match not in open_to and match.confidence != "low")
         return (told, *rest)

@@ -53,7 +53,7 @@ class SignatureMatch(Struct, frozen=True):
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
     `broader` is a cause that only a match before it, a case of it, speaks for; `settled` is one that facts of
-    the text speak for.
+    the text speak for, `check` doctor's check that judged them.
     """
 
     id: str
@@ -72,6 +72,7 @@ class SignatureMatch(Struct, frozen=True):
     cases: tuple[SignatureCase, ...] = ()
     clauses: tuple[Clause, ...] = ()
     settled: bool = False
+    check: str | None = None
 
 
 class Examined(Struct, frozen=True):

@@ -25,4 +25,6 @@ def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
     wants = match.wants if case.replans else ()
     detail = None if case.cause else match.detail
     cause = case.cause or match.cause
-    return replace(match, cause=cause, fix=case.fix, detail=detail, wants=wants, settled=bool(case.cause))
+    return replace(
+        match, cause=cause, fix=case.fix, detail=detail, wants=wants, settled=bool(case.cause), check=None
+    )

@@ -1,0 +1,116 @@
+"""The line that mends an environment in place: versions of a plan or of the matrices, for pip or uv."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.explanation.reported_machine import ReportedMachine
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.resolution.candidate import release_of
+from gpuenv.signatures.match import SignatureMatch
+from gpuenv.signatures.reported import Reported
+
+_INDEX = "https://download.pytorch.org/whl"
+_COMPANIONS = ("torchvision", "torchaudio")
+_OF_THE_BUILD = ("D01", "D02", "D16")  # checks that another build of torch repairs
+_PAIR = "D40"  # the check that the companions are torch's
+_CPU = "D01"
+_BY_CONDA = ("conda_build", "cpuonly")
+_NEEDED = re.compile(r": |：")  # behind which the version stands that the line has
+_LOCAL = re.compile(r"\+(cu\d{2,3})$")
+
+
+def with_line(
+    match: SignatureMatch,
+    command: str | None,
+    reported: Reported,
+    machine: ReportedMachine,
+    knowledge: Knowledge,
+) -> SignatureMatch:
+    """Return a match that a check told with the line that repairs it where its torch is; else as it is.
+
+    `command` is that of the plan for the text's machine, whose versions count.
+    """
+    values = reported.values
+    if machine.is_mac or any(name in values for name in _BY_CONDA):
+        return match
+    line = None
+    if match.check == _PAIR:
+        line = _companions(values, knowledge)
+    elif match.check in _OF_THE_BUILD and command:
+        line = _line([word for word in shlex.split(command) if "==" in word], values)
+    elif match.check == _CPU:
+        line = _same_release(values, machine, knowledge)
+    if line is None:
+        return match
+    same = match.check == _PAIR or f"torch=={_release(values)}+" in line
+    fix = match.fix if same else tr("replace it with a build that runs here")
+    return replace(match, fix=tr("{fix}: `{line}`", fix=_NEEDED.split(fix)[0], line=line))
+
+
+def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:
+    """Return the line that brings the companions of the torch that is there, those that the text has."""
+    try:
+        torch = Version(values.get("torch", ""))
+    except InvalidVersion:
+        return None
+    known = knowledge.companions_of(release_of(torch))
+    local = f"+{torch.local}" if torch.local else ""
+    wanted = [
+        f"{name}=={known[name][0].base_version}{local}"
+        for name in _COMPANIONS
+        if name in values and known.get(name)
+    ]
+    return _line(wanted, values)
+
+
+def _same_release(values: Mapping[str, str], machine: ReportedMachine, knowledge: Knowledge) -> str | None:
+    """Return the line of the CUDA build of the same release for a driver, where that tells which."""
+    try:
+        torch = Version(_release(values))
+        driver = Version(machine.driver or "")
+    except InvalidVersion:
+        return None
+    platform = machine.platform or "linux-64"
+    newest = knowledge.driver_cuda(driver, "windows" if platform == "win-64" else "linux")
+    tag = values.get("python_tag") or (f"cp{machine.python.replace('.', '')}" if machine.python else "")
+    fitting = [
+        build
+        for build in knowledge.builds_of(platform)
+        if build.torch == torch and build.variant.cuda and newest and build.variant.cuda <= newest
+        if not tag or tag in build.pythons
+    ]
+    if not fitting:
+        return None
+    variant = max((build.variant for build in fitting), key=lambda item: item.release)
+    known = knowledge.companions_of(torch)
+    names = [name for name in _COMPANIONS if name in values and known.get(name)]
+    wanted = [f"torch=={torch}+{variant}", *(f"{name}=={known[name][0]}+{variant}" for name in names)]
+    return _line(wanted, values)
+
+
+def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
+    """Return what is typed to have the requirements in the environment of the text."""
+    wanted = tuple(requirements)
+    if not wanted:
+        return None
+    if "uv" in values:
+        words = "uv pip install"
+    elif "embedded_python" in values:
+        words = f".\\{values['embedded_python']}python.exe -m pip install"
+    else:
+        words = "python -m pip install"
+    locals_ = {match[1] for text in wanted if (match := _LOCAL.search(text))}
+    index = [f"--extra-index-url {_INDEX}/{variant}" for variant in sorted(locals_)]
+    folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
+    return " ".join((words, *folder, *wanted, *index))
+
+
+def _release(values: Mapping[str, str]) -> str:
+    return values.get("torch", "").partition("+")[0]

@@ -1,0 +1,63 @@
+"""What a check tells of a text carries the line that mends the text's environment in place."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from gpuenv.explanation.explain import load_reports, load_signatures
+from gpuenv.explanation.pip_line import with_line
+from gpuenv.explanation.reported_machine import machine_of
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.signatures.match import as_match
+from gpuenv.signatures.reported import read_reported
+
+INDEX = "--extra-index-url https://download.pytorch.org/whl"
+
+
+def fix_of(text: str, check: str, command: str | None = None) -> str:
+    knowledge, reported = load_knowledge(), read_reported(text, load_reports())
+    match = replace(as_match(load_signatures()[0]), fix="replace it", check=check)
+    return with_line(match, command, reported, machine_of(reported, knowledge), knowledge).fix
+
+
+def test_the_companions_are_those_of_the_torch_that_is_there_from_its_index() -> None:
+    assert fix_of("torch 2.2.2+cu121\ntorchvision 0.18.0+cu121\n", "D40") == (
+        f"replace it: `python -m pip install torchvision==0.17.2+cu121 {INDEX}/cu121`"
+    )
+    assert fix_of("torch 2.6.0\ntorchvision 0.20.1\n", "D40") == (
+        "replace it: `python -m pip install torchvision==0.21.0`"
+    )
+
+
+def test_the_versions_of_a_plan_are_what_is_typed() -> None:
+    plan = "gpuenv plan torch==2.1.2+cu118 torchvision==0.16.2+cu118 --driver 566.03 --gpu 8.6"
+    assert fix_of("torch==2.1.2\n", "D01", plan) == (
+        f"replace it: `python -m pip install torch==2.1.2+cu118 torchvision==0.16.2+cu118 {INDEX}/cu118`"
+    )
+    assert fix_of("$ uv pip list\ntorch 2.1.2\n", "D01", plan).startswith("replace it: `uv pip install ")
+
+
+def test_another_release_than_that_of_the_text_is_said_to_be_one() -> None:
+    plan = "gpuenv plan torch==2.7.0+cu128 --gpu 12.0"
+    assert fix_of("torch==2.5.1+cu124\n", "D16", plan).startswith("replace it with a build that runs here: `")
+
+
+def test_without_a_plan_the_driver_tells_which_cuda_build_of_the_release() -> None:
+    smi = "| NVIDIA-SMI 526.98       Driver Version: 526.98       CUDA Version: 12.0     |\n"
+    assert fix_of(f"{smi}torch==1.13.0\nPython 3.10.4\n", "D01").startswith(
+        "replace it: `python -m pip install torch==1.13.0+cu117"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "torch==2.1.2\n",
+        "pytorch 2.1.0 cpu_generic_py310h1234567_0 conda-forge\n",
+        "OS: macOS 15.5 (arm64)\ntorch==2.1.2\n",
+        "torch==9.9.9\nDriver Version: 526.98 \n",
+    ],
+)
+def test_where_nothing_tells_the_build_the_fix_stays(text: str) -> None:
+    assert fix_of(text, "D01") == "replace it"
