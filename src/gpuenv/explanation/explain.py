@@ -53,7 +53,7 @@ def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
     examined = _examine(text)
     reported = read_reported(text, load_reports())
     judged = _judged(examined.matches, reported, text, environ)
-    matches = _each_once(_settled(judged, reported))
+    matches = _each_once(_by_package(judged, reported, text, environ))
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -95,6 +95,23 @@ def _settled(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[S
         return matches
     facts = facts_of(reported)
     return tuple(settled(match, facts) for match in matches)
+
+
+def _by_package(
+    matches: tuple[SignatureMatch, ...], reported: Reported, text: str, environ: Mapping[str, str]
+) -> tuple[SignatureMatch, ...]:
+    """Return the matches settled by facts, and what the matrices say of a package that an installer lacks."""
+    told = _settled(matches, reported)
+    if not reported.failures:
+        return told
+    from gpuenv.explanation.told_by_packages import told_by_packages  # noqa: PLC0415 - the matrices are large
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+    return told_by_packages(told, reported, load_knowledge(environ), text, _named)
+
+
+def _named(identifier: str) -> SignatureMatch:
+    return as_match(_signatures().named({identifier})[0])
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:

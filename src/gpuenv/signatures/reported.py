@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from gpuenv.i18n.messages import tr
 
+FailureKind = Literal["missing", "unbuilt"]
+
 _START, _END = 128 << 10, 256 << 10  # letters that are looked at: versions are printed first, errors last
 _MOST_GPUS = 64
 _PACKAGE, _VERSION, _INSTALLED = "name", "version", "installed"
 _GPU, _INDEX = "gpu", "index"
+_FAILED: tuple[FailureKind, ...] = ("missing", "unbuilt")  # groups that name a package that failed
+_MOST_FAILED = 64
 _NO = ("False", "No", "0")
 
 SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
@@ -27,7 +31,8 @@ class FactPattern(Struct, frozen=True):
     """How one program writes facts: the named groups of its pattern are their names.
 
     `name` and `version` are a package that is installed, `installed` is a list of `name-version`, `gpu` is
-    the name of a GPU, `index` its number.
+    the name of a GPU, `index` its number. `missing` is a package that no index has as it was asked for,
+    `unbuilt` one that was not built; the other groups are then facts of this failure too.
     """
 
     program: str
@@ -51,16 +56,28 @@ class ReportedFact(Struct, frozen=True):
     line: int
 
 
+class PackageFailure(Struct, frozen=True):
+    """A package that an installer could not bring, with all that is said of that, and the lines of it."""
+
+    kind: FailureKind
+    package: str  # canonical
+    facts: Mapping[str, str]
+    first_line: int
+    last_line: int
+
+
 class Reported(Struct, frozen=True):
     """What a text reports: of each fact and package what it says last, and the GPUs in their order.
 
     `varied` are the facts of which it says several things: those of two interpreters, before and after.
+    `failures` are the packages that failed, each once, in the order in which they are last named.
     """
 
     facts: Mapping[str, ReportedFact]
     packages: Mapping[str, ReportedFact]
     gpus: tuple[ReportedFact, ...]
     varied: frozenset[str] = frozenset()
+    failures: tuple[PackageFailure, ...] = ()
 
     @property
     def values(self) -> dict[str, str]:
@@ -99,6 +116,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     packages: dict[str, tuple[int, str]] = {}
     gpus: dict[int, tuple[int, str]] = {}
     varied: set[str] = set()
+    failed: dict[tuple[FailureKind, str], list[re.Match[str]]] = {}
     whole = len(text) <= _START + _END
     spans = [(0, len(text))] if whole else [(0, _START), (len(text) - _END, len(text))]
     lower = "\n".join(text[start:end] for start, end in spans).lower()
@@ -109,6 +127,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
             for match in report.pattern.finditer(text, start, end):
                 found = {name: value.strip() for name, value in match.groupdict().items() if value}
                 _keep_packages(found, match.start(), packages)
+                _keep_failed(found, match, failed)
                 index = found.pop(_INDEX, None)
                 if _GPU in found and len(gpus) < _MOST_GPUS:
                     gpus[int(index or 0)] = match.start(_GPU), found.pop(_GPU)
@@ -122,7 +141,36 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
         {name: _placed(item, text) for name, item in packages.items()},
         tuple(_placed(gpus[index], text) for index in sorted(gpus)),
         frozenset(varied),
+        _failures(failed, text),
     )
+
+
+def _keep_failed(
+    found: Mapping[str, str],
+    match: re.Match[str],
+    failed: dict[tuple[FailureKind, str], list[re.Match[str]]],
+) -> None:
+    """Take what a match tells of a package that failed."""
+    for kind in _FAILED:
+        if kind in found and len(failed) < _MOST_FAILED:
+            name = re.sub(r"[-_.]+", "-", found[kind]).lower()  # as PEP 503 has it
+            failed.setdefault((kind, name), []).append(match)
+
+
+def _failures(
+    failed: Mapping[tuple[FailureKind, str], list[re.Match[str]]], text: str
+) -> tuple[PackageFailure, ...]:
+    """Return each package that failed once, with what all the places that name it say."""
+    failures = []
+    for (kind, package), matches in failed.items():
+        ordered = sorted(matches, key=re.Match.start)
+        facts: dict[str, str] = {}
+        for match in ordered:
+            facts |= {name: value.strip() for name, value in match.groupdict().items() if value}
+        first, last = ordered[0].start(kind), max(match.end() for match in ordered)
+        lines = (text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 1)
+        failures.append((last, PackageFailure(kind, package, facts, *lines)))
+    return tuple(failure for _, failure in sorted(failures, key=lambda item: item[0]))
 
 
 def is_without_gpu(reported: Reported) -> bool:

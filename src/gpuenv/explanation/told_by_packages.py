@@ -1,0 +1,176 @@
+"""Of an installer's failure: the package that failed, and what the matrices say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from gpuenv.explanation.other_packages import (
+    from_its_own_page,
+    not_built_for_python,
+    on_torchs_index_only,
+    torch_of,
+    version_of,
+)
+from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
+from gpuenv.explanation.wheel_answer import PackageAnswer, answer
+from gpuenv.explanation.wheel_facts import JUDGED
+from gpuenv.explanation.wheel_question import question_of, tool_of
+from gpuenv.host.describe import describe_machine
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.variant import Variant
+from gpuenv.planning.load_knowledge import load_built_releases
+from gpuenv.resolution.target import Target, choose_target
+from gpuenv.signatures.derived import derived_facts
+from gpuenv.signatures.findings import Line
+from gpuenv.signatures.match import SignatureMatch
+from gpuenv.signatures.quote import cut_off
+from gpuenv.signatures.reported import PackageFailure, Reported
+
+SAYS_MISSING = "pip-no-matching-torch"  # the signature of a failure that no other one tells
+_AROUND = 2  # lines between what a match shows and where the failure is told
+
+
+def told_by_packages(
+    matches: tuple[SignatureMatch, ...],
+    reported: Reported,
+    knowledge: Knowledge,
+    text: str,
+    named: Callable[[str], SignatureMatch],
+) -> tuple[SignatureMatch, ...]:
+    """Return the matches with the answer for the package that failed in place of those that tell its failure.
+
+    What facts of the text have settled stays. `named` makes a match without lines of a signature's id.
+    """
+    found = next(_answers(reported, knowledge, text), None)
+    if found is None:
+        return matches
+    failure, answered = found
+    own = [match for match in matches if _tells(match, failure)]
+    if not answered.is_root and any(match.confidence == "high" for match in matches):
+        return matches
+    if any(match.settled for match in own):
+        return matches
+    base = own[0] if own else _with_line(named(SAYS_MISSING), failure, text)
+    told = replace(
+        base,
+        cause=answered.cause,
+        fix=answered.fix,
+        detail=None,
+        wants=answered.wants,
+        confidence="high",
+        broader=False,
+        settled=True,
+        cases=(),
+        clauses=(),
+    )
+    rest = [match for match in matches if match not in own]
+    position = matches.index(own[0]) if own else 0
+    return (*rest[:position], told, *rest[position:])
+
+
+def _answers(
+    reported: Reported, knowledge: Knowledge, text: str
+) -> Iterator[tuple[PackageFailure, PackageAnswer]]:
+    machine = machine_of(reported, knowledge)
+    target = _target(machine, knowledge)
+    for failure in reversed(reported.failures):
+        if failure.kind == "missing":
+            answered = _of_missing(failure, reported, machine, target, knowledge, text)
+        else:
+            answered = _of_unbuilt(failure, reported, machine, knowledge, text)
+        if answered is not None:
+            yield failure, answered
+
+
+def _of_missing(
+    failure: PackageFailure,
+    reported: Reported,
+    machine: ReportedMachine,
+    target: Target | None,
+    knowledge: Knowledge,
+    text: str,
+) -> PackageAnswer | None:
+    question = question_of(failure, reported, machine, text)
+    if question is None:
+        return None
+    if question.project in JUDGED:
+        return answer(question, target, knowledge, text)
+    asked = str(question.specifier)
+    return on_torchs_index_only(question, reported.failures, text) or _own_page(
+        failure, asked, reported, machine, knowledge, text
+    )
+
+
+def _of_unbuilt(
+    failure: PackageFailure,
+    reported: Reported,
+    machine: ReportedMachine,
+    knowledge: Knowledge,
+    text: str,
+) -> PackageAnswer | None:
+    version = version_of(failure, text)
+    asked = f"=={version}" if version else ""
+    found = _own_page(failure, asked, reported, machine, knowledge, text)
+    if found or version is None or machine.python is None or machine.is_mac:
+        return found
+    python = int(machine.python.partition(".")[2])
+    return not_built_for_python(
+        failure.package,
+        version,
+        python,
+        load_built_releases(),
+        tool=tool_of(text),
+        platform=machine.platform,
+        text=text,
+    )
+
+
+def _own_page(
+    failure: PackageFailure,
+    asked: str,
+    reported: Reported,
+    machine: ReportedMachine,
+    knowledge: Knowledge,
+    text: str,
+) -> PackageAnswer | None:
+    torch = torch_of(reported.values | derived_facts(reported.values, ()))
+    platform = machine.platform or "linux-64"
+    if torch is None or machine.is_mac:
+        return None
+    variant = Variant(torch.local) if torch.local else knowledge.pypi_variant(torch, platform)
+    if variant is None:
+        return None
+    tool = tool_of(text)
+    return from_its_own_page(
+        failure.package, asked, torch, variant, machine.platform, knowledge.ecosystem, tool
+    )
+
+
+def _target(machine: ReportedMachine, knowledge: Knowledge) -> Target | None:
+    """Return the GPUs of the text's machine, None where they are not known."""
+    with suppress(GpuenvError):
+        described = describe_machine(
+            None,
+            driver=machine.driver,
+            gpus=machine.gpus,
+            platform=machine.platform,
+            glibc=None,
+            knowledge=knowledge,
+        )
+        return choose_target((described,), (), cpu=False)
+    return None
+
+
+def _tells(match: SignatureMatch, failure: PackageFailure) -> bool:
+    return any(
+        failure.first_line - _AROUND <= line.number <= failure.last_line + _AROUND for line in match.lines
+    )
+
+
+def _with_line(match: SignatureMatch, failure: PackageFailure, text: str) -> SignatureMatch:
+    rows = text.splitlines()[failure.last_line - 1 : failure.last_line]
+    return replace(match, lines=tuple(Line(failure.last_line, cut_off(row)) for row in rows))

@@ -1,0 +1,87 @@
+"""The commands that bring one build of torch and what belongs to it, as the tool of a text takes them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from gpuenv import matrices
+from gpuenv.explanation.wheel_facts import JUDGED, WheelFact, wheel_facts
+from gpuenv.explanation.wheel_question import PYPI, Tool, WheelQuestion
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.wheel import Platform
+
+
+def index_address(variant: str) -> str:
+    """Return the address of PyTorch's own index of a variant."""
+    rows = matrices.load("mirrors")
+    official = next(row["torch"]["address"] for row in rows if row["name"] == "official")
+    return f"{official}/{variant}"
+
+
+def requirements(
+    fact: WheelFact, question: WheelQuestion, minor: int | None, text: str, knowledge: Knowledge
+) -> tuple[str, ...]:
+    """Return what is to be asked for: the release, with what else of torch's stack the text names."""
+    local = f"+{fact.variant}" if question.local and fact.page != PYPI else ""
+    found = {question.project: fact.version}
+    for name in JUDGED:
+        if name == question.project or not re.search(rf"(?<![\w-]){name}(?![\w-])", text):
+            continue
+        beside = [
+            other.version
+            for other in wheel_facts(name, knowledge)
+            if other.build == fact.build and (minor is None or minor in other.listed)
+        ]
+        if beside:
+            found[name] = beside[-1]
+    return tuple(f"{name}=={found[name]}{local}" for name in JUDGED if name in found)
+
+
+def install_line(tool: Tool, wanted: tuple[str, ...], page: str) -> str:
+    """Return the command that installs from one page."""
+    address = None if page == PYPI else index_address(page)
+    if tool == "uv project":
+        index = ("--index", f"pytorch-{page}={address}") if address else ()
+        return shlex.join(("uv", "add", *wanted, *index))
+    if tool == "poetry":
+        add = shlex.join(("poetry", "add", *(("--source", f"pytorch-{page}") if address else ()), *wanted))
+        if address is None:
+            return add
+        source = ("poetry", "source", "add", "--priority", "explicit", f"pytorch-{page}", address)
+        return f"{shlex.join(source)} && {add}"
+    program = ("uv", "pip", "install") if tool == "uv pip" else ("pip", "install")
+    return shlex.join((*program, *wanted, *(("--index-url", address) if address else ())))
+
+
+def python_line(tool: Tool, minor: int, platform: Platform | None, text: str) -> str:
+    """Return the command that makes an environment with a Python."""
+    python = f"3.{minor}"
+    if tool == "uv project":
+        return f"uv python pin {python}"
+    if tool == "poetry":
+        return f"poetry env use {python}"
+    if tool == "uv pip":
+        return f"uv venv --python {python}"
+    if re.search(
+        r"\b(?:conda|mamba|micromamba) (?:create|activate|install|env)\b|/(?:mini|ana)conda3?/", text
+    ):
+        return f"conda create -n NAME python={python}"
+    return f"py -{python} -m venv .venv" if platform == "win-64" else f"python{python} -m venv .venv"
+
+
+def after_python(tool: Tool, minor: int, line: str, *, elsewhere: bool = False) -> str:
+    """Return what is to be done once the Python is another; `elsewhere` is a page that was not looked at."""
+    if tool == "uv project" and not elsewhere:
+        return tr("then `uv sync`; `requires-python` in pyproject.toml must admit 3.{minor}", minor=minor)
+    if tool == "poetry" and not elsewhere:
+        below = minor + 1
+        return tr(
+            'narrow `python = "..."` in pyproject.toml to below 3.{below}, then '
+            "`poetry lock && poetry install`",
+            below=below,
+        )
+    if tool in {"uv project", "poetry"}:
+        return tr("then `{line}`", line=line)
+    return tr("activate it, then `{line}`", line=line)
