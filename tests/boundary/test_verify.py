@@ -563,3 +563,86 @@ def test_a_file_that_cannot_be_executed_is_no_python(tmp_path: Path) -> None:
 def test_without_any_python_it_is_bad_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no Python on PATH"):
         locate(None, {"PATH": str(tmp_path)}, _none)
+
+
+ROCM = {"version": "2.13.0+rocm7.2", "hip": "7.2.26015", "gpus": [["AMD Radeon RX 7900 XTX", [11, 0]]]}
+GFX = {"gfx": ["gfx1100"], "architectures": ["gfx90a", "gfx1100"]}
+
+
+def test_a_radeon_is_proved_by_the_same_tests_and_attention(environment: Environment) -> None:
+    """ROCm's torch has CUDA's API; what the chip is called must be among what the build has code for."""
+    result = environment.planned("2.13.0", "rocm7.2").with_torch(**ROCM, **GFX).verify()
+    assert result.ok
+    (device,) = result.data["devices"]
+    assert (device["kind"], device["architecture"], device["compute_capability"]) == ("rocm", "gfx1100", None)
+    assert [test["id"] for test in device["tests"]] == [*BASIC, "attention", "architectures"]
+    assert (result.data["accelerator"], result.data["hip"]) == ("rocm", "7.2.26015")
+
+
+@pytest.mark.parametrize(
+    ("fault", "gfx", "code", "text"),
+    [
+        (["kernel", "cuda:0", "invalid device function"], "gfx1103", "test-failed", "gfx90a gfx1100"),
+        (["matmul", "cuda:0", "abort"], "gfx1100", "crashed", "`matmul` on GPU 0"),
+        (["attention", "cuda:0", "wrong"], "gfx1100", "test-failed", "`attention`"),
+    ],
+)
+def test_a_radeon_that_fails_is_told(
+    environment: Environment, fault: list[str], gfx: str, code: str, text: str
+) -> None:
+    """No code for the chip; a library without code for it, which aborts; wrong numbers."""
+    settings = {**ROCM, **GFX, "gfx": [gfx], "faults": [fault]}
+    result = environment.planned("2.13.0", "rocm7.2").with_torch(**settings).verify()
+    problem = result.verdict.problems[0]
+    assert problem.code == code
+    assert text in problem.text
+
+
+def test_a_build_for_rocm_that_sees_no_gpu_fails(environment: Environment) -> None:
+    """Torch says nothing of it by itself: no rights on /dev/kfd, say."""
+    result = environment.with_torch(**{**ROCM, "gpus": []}).verify()
+    assert [problem.code for problem in result.verdict.problems] == ["no-gpu"]
+    assert "ROCm 7.2" in result.verdict.problems[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "settings", "devices"),
+    [
+        (
+            "xpu",
+            {"version": "2.13.0+xpu", "xpu": "20260000", "architectures": ["bmg"]},
+            ["Arc B580", "Arc A770"],
+        ),
+        ("mps", {"version": "2.13.0", "mps": True}, ["MPS"]),
+    ],
+)
+def test_intel_and_apple_are_proved_too(
+    environment: Environment, kind: str, settings: dict[str, Any], devices: list[str]
+) -> None:
+    """Each device of XPU, the one of MPS, against the CPU."""
+    gpus = devices if kind == "xpu" else []
+    result = environment.planned("2.13.0", kind).with_torch(**settings, gpus=gpus).verify()
+    assert result.ok
+    assert [(item["kind"], item["name"]) for item in result.data["devices"]] == [
+        (kind, name) for name in devices
+    ]
+    where = "xpu:0" if kind == "xpu" else "mps"
+    faults = [["convolution", where, "wrong"], ["matmul", where, "BFloat16 is not supported on this device"]]
+    result = environment.with_torch(**settings, gpus=gpus, faults=faults).verify()
+    failed = [test["id"] for test in result.data["devices"][0]["tests"] if not test["ok"]]
+    assert failed == ["matmul", "convolution"]  # what lacks bfloat16 is passed over
+
+
+def test_an_npu_is_proved_through_torch_npu(environment: Environment) -> None:
+    """The torch is one for the CPU; torch_npu without CANN can't be imported, and that is the problem."""
+    settings = {"version": "2.6.0+cpu", "gpus": ["Ascend910B3"]}
+    for faults, codes in (
+        ([], []),
+        ([["import", "npu", "libhccl.so: cannot open"]], ["import-failed", "cpu-build"]),
+    ):
+        there = environment.planned("2.6.0", "npu").with_torch(**settings, faults=faults)
+        there.environ["PYTHONPATH"] += f"{os.pathsep}{HERE / 'fake_torch_npu'}"
+        result = there.verify()
+        assert [problem.code for problem in result.verdict.problems][:2] == codes
+    assert "libhccl.so" in result.verdict.problems[0].text

@@ -117,7 +117,7 @@ def test_a_crash_is_told_once_beside_the_failures_before_it() -> None:
         ("2.14.1+cu129", "cu129", ["wrong-variant"]),
         (None, None, []),
         ("not a version", None, ["wrong-version"]),
-        (None, "rocm6.3", []),  # not of gpuenv's planning
+        (None, "rocm6.3", ["wrong-variant"]),
     ],
 )
 def test_what_is_installed_must_be_what_was_planned(
@@ -134,8 +134,39 @@ def test_the_variant_is_read_from_torch(cuda: str | None, variant: str | None) -
     assert variant_of(replace(TORCH, cuda=cuda)) == variant
 
 
-def test_rocm_is_no_variant_of_ours() -> None:
-    assert variant_of(replace(TORCH, cuda=None, hip="6.3")) is None
+@pytest.mark.parametrize(
+    ("built", "variant"),
+    [
+        ({"hip": "7.2.26015-fc0010cf6a", "kind": "rocm"}, "rocm7.2"),
+        ({"hip": "7.14.0", "kind": "rocm"}, "rocm7.14"),
+        ({"hip": "of next year", "kind": "rocm"}, None),
+        ({"kind": "xpu"}, "xpu"),
+        ({"kind": "npu"}, "npu"),
+        ({"kind": "cpu"}, "cpu"),
+        ({"kind": "mps"}, None),  # the one build for a Mac
+    ],
+)
+def test_builds_for_other_accelerators_have_variants(built: dict[str, str], variant: str | None) -> None:
+    """By what torch says of itself."""
+    assert variant_of(replace(TORCH, cuda=None, **built)) == variant
+
+
+@pytest.mark.parametrize(
+    ("planned", "codes"), [("rocm7.14.0", []), ("rocm7.14", []), ("rocm7.2", ["wrong-variant"])]
+)
+def test_a_rocm_is_compared_by_two_numbers(planned: str, codes: list[str]) -> None:
+    """AMD's names have three, torch may tell more."""
+    report = replace(GOOD, torch=replace(TORCH, cuda=None, hip="7.14.0", kind="rocm"))
+    assert _codes(judge(report, Expectation(gpu=True, variant=planned))) == codes
+
+
+def test_a_build_for_an_accelerator_is_expected_to_have_one() -> None:
+    """Without a plan, of a build for ROCm, XPU or an NPU; a Mac's build also serves without."""
+    for built, text in ({"hip": "7.2"}, "ROCm 7.2"), ({"kind": "xpu"}, "XPU"), ({"kind": "npu"}, "torch_npu"):
+        wanted = expect(None, BARE, replace(ON_CPU, torch=replace(TORCH, cuda=None, **built)))
+        assert wanted.gpu
+        assert text in wanted.reason
+    assert not expect(None, BARE, replace(ON_CPU, torch=replace(TORCH, cuda=None, kind="mps"))).gpu
 
 
 @pytest.mark.parametrize(

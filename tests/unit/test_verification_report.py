@@ -93,9 +93,19 @@ def test_the_data_are_those_the_design_names() -> None:
         "torch": "2.14.1+cu126",
         "cuda": "12.6",
         "cudnn": "9.10.2",
+        "accelerator": None,  # as before kinds were told
+        "hip": None,
         "architectures": ["sm_75", "sm_80"],
         "devices": [
-            {"index": index, "name": "NVIDIA L4", "compute_capability": "8.9", "ok": True, "tests": [TEST]}
+            {
+                "index": index,
+                "name": "NVIDIA L4",
+                "kind": None,
+                "architecture": None,
+                "compute_capability": "8.9",
+                "ok": True,
+                "tests": [TEST],
+            }
             for index in (0, 1)
         ],
         "messages": [],

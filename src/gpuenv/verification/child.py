@@ -97,29 +97,78 @@ def _replace(source: str, target: str) -> None:
     os.replace(source, target)
 
 
+class Kind:
+    """One kind of accelerator: the module of torch that drives it, and its device type.
+
+    `name` is `cuda`, `rocm` (whose API is torch.cuda), `xpu`, `mps` or `npu`.
+    """
+
+    def __init__(self, torch: Any, name: str) -> None:
+        self.name = name
+        self.type = "cuda" if name == "rocm" else name
+        self.api = torch.backends.mps if name == "mps" else getattr(torch, self.type)
+
+    def count(self) -> int:
+        if not self.api.is_available():
+            return 0
+        return 1 if self.name == "mps" else int(self.api.device_count())
+
+    def device_name(self, index: int) -> str:
+        if self.name == "mps":  # named from torch 2.9 on
+            return str(self.api.get_name()) if hasattr(self.api, "get_name") else "MPS"
+        return str(self.api.get_device_name(index))
+
+    def architecture(self, index: int) -> Optional[str]:
+        # gfx90a:sramecc+:xnack-
+        if self.name != "rocm":
+            return None
+        found = getattr(self.api.get_device_properties(index), "gcnArchName", None)
+        return str(found).split(":")[0] if found else None
+
+    def start(self) -> None:
+        if hasattr(self.api, "init"):
+            self.api.init()
+
+    def entered(self, index: Optional[int]) -> Any:
+        # ExitStack: contextlib.nullcontext is newer than Python 3.6
+        return contextlib.ExitStack() if index is None or self.name == "mps" else self.api.device(index)
+
+
 class Bench:
     """One device, and what the tests need of it."""
 
-    def __init__(self, torch: Any, index: Optional[int], nms: Any) -> None:
+    def __init__(self, torch: Any, kind: Optional[Kind], index: Optional[int], nms: Any) -> None:
         self.torch = torch
+        self.kind = kind
         self.index = index
         self.nms = nms  # None: torchvision is not installed; a string: why it could not be imported
         self.capability = None  # type: Optional[Tuple[int, int]]
+        self.architecture = None  # type: Optional[str]
         self.name = "cpu"
-        if index is not None:
-            self.name = str(torch.cuda.get_device_name(index))
-            self.capability = tuple(torch.cuda.get_device_capability(index))
+        if kind is not None and index is not None:
+            self.name = kind.device_name(index)
+            self.architecture = kind.architecture(index)
+            if kind.name == "cuda":
+                self.capability = tuple(torch.cuda.get_device_capability(index))
 
     @property
     def is_gpu(self) -> bool:
         return self.index is not None
 
     @property
+    def is_cuda(self) -> bool:
+        return self.kind is not None and self.kind.name == "cuda"
+
+    @property
     def tolerance(self) -> float:
+        if self.is_gpu and not self.is_cuda:  # HF32 and its like
+            return _ROUNDED
         return _ROUNDED if self.capability is not None and self.capability >= _TF32_FROM else _EXACT
 
     def put(self, tensor: Any) -> Any:
-        return tensor.to("cpu" if self.index is None else "cuda:{}".format(self.index))
+        if self.kind is None or self.index is None:
+            return tensor.to("cpu")
+        return tensor.to("mps" if self.kind.name == "mps" else "{}:{}".format(self.kind.type, self.index))
 
     def random(self, *shape: int) -> Any:
         """Return float32 numbers on the CPU, the same in every run."""
@@ -179,8 +228,9 @@ def test_convolution(bench: Bench) -> Outcome:
         for what, mine, right in zip(("forward", "input gradient", "weight gradient"), got, expected)
     ]
     wrong = ["{}: {}".format(what, detail) for what, ok, detail in outcomes if not ok]
-    library = "with cuDNN" if bench.is_gpu and torch.backends.cudnn.is_available() else "without cuDNN"
-    return not wrong, " | ".join(wrong) if wrong else library if bench.is_gpu else ""
+    if wrong or not bench.is_cuda:
+        return not wrong, " | ".join(wrong)
+    return True, "with cuDNN" if torch.backends.cudnn.is_available() else "without cuDNN"
 
 
 def test_reduction(bench: Bench) -> Outcome:
@@ -200,8 +250,10 @@ def _low_precision(bench: Bench, dtype: Any, tolerance: float) -> Outcome:
     a, b = bench.random(96, 128).to(dtype), bench.random(128, 64).to(dtype)
     try:
         got = bench.torch.matmul(bench.put(a), bench.put(b))
-    except RuntimeError as error:
-        if bench.is_gpu:
+    except (RuntimeError, TypeError) as error:
+        if bench.is_gpu and not bench.is_cuda and "bfloat16" in str(error).lower():
+            raise Skipped("not supported by this GPU") from error
+        if bench.is_gpu or not isinstance(error, RuntimeError):
             raise
         reason = "not supported by this build on the CPU: {}"
         raise Skipped(reason.format((_lines(error) or [type(error).__name__])[0])) from error
@@ -225,13 +277,30 @@ def test_bf16(bench: Bench) -> Outcome:
     return _low_precision(bench, torch.bfloat16, _COARSE)
 
 
+def test_attention(bench: Bench) -> Outcome:
+    # rocm and mps have kernels of their own for it, which are wrong on some chips where products are right
+    torch = bench.torch
+    fused = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
+    if fused is None:
+        raise Skipped("not supported by this torch")
+    query, key, value = bench.random(1, 2, 64, 32), bench.random(1, 2, 64, 32), bench.random(1, 2, 64, 32)
+    got = fused(bench.put(query), bench.put(key), bench.put(value))
+    weights = torch.matmul(query.double(), key.double().transpose(-2, -1)) / 32**0.5
+    return bench.compare(got, torch.matmul(weights.softmax(dim=-1), value.double()), bench.tolerance)
+
+
 def test_nms(bench: Bench) -> Outcome:
     if isinstance(bench.nms, str):
         return False, bench.nms
     corners = bench.random(200, 2).abs() * 50
     boxes = bench.torch.cat([corners, corners + 5 + bench.random(200, 2, 1)[:, :, 0].abs() * 40], dim=1)
     scores = bench.torch.linspace(0, 1, 200)
-    got = bench.nms(bench.put(boxes), bench.put(scores), 0.5).cpu().tolist()
+    try:
+        got = bench.nms(bench.put(boxes), bench.put(scores), 0.5).cpu().tolist()
+    except NotImplementedError as error:  # torchvision is made for ROCm and CUDA, and in part for others
+        if bench.kind is None or bench.kind.type == "cuda":
+            raise
+        raise Skipped("not supported by this torchvision") from error
     expected = bench.nms(boxes, scores, 0.5).tolist()
     if got != expected:
         return False, "keeps {} boxes where the CPU keeps {}".format(len(got), len(expected))
@@ -315,23 +384,26 @@ def _test(result: Result, device: Dict[str, Any], name: str, body: Callable[[], 
     device["tests"].append(dict(_attempt(body), id=name))
 
 
-def test_device(result: Result, torch: Any, index: Optional[int], nms: Any, compiled: bool) -> None:
+def test_device(
+    result: Result, torch: Any, kind: Optional[Kind], index: Optional[int], nms: Any, compiled: bool
+) -> None:
     device = {"index": index, "name": None, "compute_capability": None, "tests": []}  # type: Dict[str, Any]
+    device["kind"] = kind.name if kind is not None and index is not None else "cpu"
     result.document["devices"].append(device)
     result.start("device", index)
     try:
-        bench = Bench(torch, index, nms)
+        bench = Bench(torch, kind, index, nms)
     except Exception as error:
         device["tests"].append({"id": "zeros", "ok": False, "ms": None, "detail": _summary(error)})
         return
-    device["name"] = bench.name
+    device["name"], device["architecture"] = bench.name, bench.architecture
     if bench.capability is not None:
         device["compute_capability"] = "{}.{}".format(*bench.capability)
     tests = list(TESTS)
+    tests += [("attention", test_attention)] if bench.is_gpu and not bench.is_cuda else []
     tests += [("nms", test_nms)] if nms is not None else []
     tests += [("compile", test_compile)] if compiled else []
-    # ExitStack: contextlib.nullcontext is newer than Python 3.6
-    with torch.cuda.device(index) if bench.is_gpu else contextlib.ExitStack():
+    with kind.entered(index) if kind is not None else contextlib.ExitStack():
         for name, body in tests:
             _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
 
@@ -347,31 +419,57 @@ def _query(result: Result, ask: Callable[[], Any]) -> Any:
         return None
 
 
-def _architectures(torch: Any) -> List[str]:
+def _architectures(torch: Any, kind: Kind) -> List[str]:
+    if kind.name == "xpu":
+        return [str(arch) for arch in torch.xpu.get_arch_list()]
     # get_arch_list() is empty where no GPU is usable; the flags it reads are there all the same
     flags = torch._C._cuda_getArchFlags() if hasattr(torch._C, "_cuda_getArchFlags") else None
     return [str(arch) for arch in (flags.split() if flags else torch.cuda.get_arch_list())]
 
 
-def describe_torch(result: Result, torch: Any) -> Dict[str, Any]:
+def kind_of(result: Result, torch: Any) -> Optional[Kind]:
+    """Tell for which accelerator torch was built; None for a build for the CPU alone."""
+    if _query(result, lambda: torch.version.cuda):
+        return Kind(torch, "cuda")
+    if _query(result, lambda: torch.version.hip):
+        return Kind(torch, "rocm")
+    # torch.version.xpu is newer than torch.xpu
+    if _query(result, lambda: torch.version.xpu) or _query(result, lambda: torch.xpu._is_compiled()):
+        return Kind(torch, "xpu")
+    if _installed("torch_npu"):
+        result.start("import torch_npu")
+        try:
+            importlib.import_module("torch_npu")
+            return Kind(torch, "npu")
+        except Exception as error:
+            result.fail("import torch_npu", error)
+            return None
+    return Kind(torch, "mps") if _query(result, lambda: torch.backends.mps.is_built()) else None
+
+
+def describe_torch(result: Result, torch: Any, kind: Optional[Kind]) -> Dict[str, Any]:
     cuda = _query(result, lambda: torch.version.cuda)
     about = {
+        "kind": kind.name if kind else "cpu",
+        "xpu": _query(result, lambda: torch.version.xpu),
         "version": str(torch.__version__),
         "file": _query(result, lambda: torch.__file__),
         "cuda": cuda,
         "hip": _query(result, lambda: torch.version.hip),
-        "architectures": _query(result, lambda: _architectures(torch)) if cuda else None,
-        "available": bool(_query(result, lambda: torch.cuda.is_available())),
+        "architectures": None,
+        "available": bool(kind and _query(result, lambda: kind.api.is_available())),
         "cudnn": None,
         "error": None,
     }
+    if kind is not None and kind.name in ("cuda", "rocm", "xpu"):
+        about["architectures"] = _query(result, lambda: _architectures(torch, kind))
     result.document["torch"] = about
     result.start("cuDNN")
-    about["cudnn"] = _query(result, lambda: torch.backends.cudnn.version())
+    about["cudnn"] = _query(result, lambda: torch.backends.cudnn.version()) if cuda or kind is None else None
     result.start("CUDA")
-    if cuda:
+    if kind is not None:
         try:
-            torch.cuda.init()
+            kind.start()
         except Exception as error:
             about["error"] = _summary(error)
     return about
@@ -413,13 +511,14 @@ def verify(result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bo
     torch = import_torch(result)
     if torch is None:
         return
-    about = describe_torch(result, torch)
+    kind = kind_of(result, torch)
+    about = describe_torch(result, torch, kind)
     nms = import_nms(result)
-    count = _query(result, lambda: torch.cuda.device_count()) if about["available"] else 0
+    count = _query(result, kind.count) if kind and about["available"] else 0
     indices = list(range(count or 0)) if wanted is None else wanted
     for index in indices or [None]:  # type: ignore[list-item]
-        test_device(result, torch, index, nms, compiled)
-    if nccl and indices:
+        test_device(result, torch, kind, index, nms, compiled)
+    if nccl and indices and kind is not None and kind.type == "cuda":
         first = result.document["devices"][0]
         _test(result, first, "nccl", lambda: test_nccl(torch, indices))
 

@@ -46,7 +46,8 @@ def _describe_torch(report: Report) -> tuple[str, ...]:
     torch = report.torch
     if torch is None:
         return ()
-    versions = {"torch": torch.version, "CUDA": torch.cuda, "cuDNN": torch.cudnn, "Python": report.python}
+    versions = {"torch": torch.version, "CUDA": torch.cuda, "ROCm": torch.hip, "cuDNN": torch.cudnn}
+    versions["Python"] = report.python
     return (" · ".join(f"{name} {version}" for name, version in versions.items() if version),)
 
 
@@ -54,7 +55,8 @@ def _describe_device(device: DeviceReport) -> str:
     ran = tuple(test for test in device.tests if test.ms is not None or not test.ok)
     passed = sum(test.ok for test in ran)
     name = device.name or label(device.index)
-    shown = f"{name} ({device.compute_capability})" if device.compute_capability else name
+    code = device.compute_capability or device.architecture
+    shown = f"{name} ({code})" if code else name
     if passed == len(ran):
         return tr("{device}: {passed} tests passed", device=shown, passed=passed)
     return tr("{device}: {passed} of {ran} tests passed", device=shown, passed=passed, ran=len(ran))

@@ -23,6 +23,7 @@ _SAID = (
     N_("not supported by this build on the CPU: {error}"),
     N_("not supported by this torch"),
     N_("not supported by this GPU"),
+    N_("not supported by this torchvision"),
     N_("keeps {count} boxes where the CPU keeps {expected}"),
     N_("keeps {count} of {all} boxes"),
     N_("this torch has no torch.compile"),

@@ -94,6 +94,8 @@ def _parse_torch(fields: Mapping[str, Any]) -> TorchReport:
         cudnn=None if cudnn is None else parse_cudnn_version(int(cudnn)),
         architectures=None if fields.get("architectures") is None else _texts(fields, "architectures"),
         error=_text(fields, "error"),
+        kind=_text(fields, "kind"),
+        xpu=_text(fields, "xpu"),
     )
 
 
@@ -112,6 +114,8 @@ def _parse_device(fields: Mapping[str, Any]) -> DeviceReport:
         name=_text(fields, "name"),
         compute_capability=None if capability is None else parse_compute_capability(capability),
         tests=tuple(_parse_test(_mapping(item, tr("a test"))) for item in _list(fields, "tests")),
+        kind=_text(fields, "kind"),
+        architecture=_text(fields, "architecture"),
     )
 
 

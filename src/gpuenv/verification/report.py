@@ -29,6 +29,8 @@ class DeviceReport(Struct, frozen=True):
     name: str | None
     compute_capability: ComputeCapability | None
     tests: tuple[TestResult, ...]
+    kind: str | None = None
+    architecture: str | None = None  # of AMD's: gfx1100
 
     @property
     def ok(self) -> bool:
@@ -51,6 +53,8 @@ class TorchReport(Struct, frozen=True):
     cudnn: str | None
     architectures: tuple[str, ...] | None
     error: str | None
+    kind: str | None = None  # of accelerator that it was built for
+    xpu: str | None = None
 
 
 class ImportFailure(Struct, frozen=True):
@@ -120,6 +124,8 @@ def render_report(report: Report, environment: str) -> dict[str, Any]:
         "torch": torch.version if torch else None,
         "cuda": torch.cuda if torch else None,
         "cudnn": torch.cudnn if torch else None,
+        "accelerator": torch.kind if torch else None,
+        "hip": torch.hip if torch else None,
         "architectures": list((torch and torch.architectures) or ()),
         "devices": [_render_device(device) for device in report.devices],
         "messages": [*report.messages, *traceback],
@@ -130,6 +136,8 @@ def _render_device(device: DeviceReport) -> dict[str, Any]:
     return {
         "index": device.index,
         "name": device.name,
+        "kind": device.kind,
+        "architecture": device.architecture,
         "compute_capability": str(device.compute_capability) if device.compute_capability else None,
         "ok": device.ok,
         "tests": [

@@ -60,9 +60,22 @@ def expect(planned: Planned | None, machine: Machine | None, report: Report) -> 
     torch = planned.torch if planned else None
     if machine is not None and not machine.without_gpu:
         return Expectation(gpu=True, torch=torch, reason=tr("this machine has NVIDIA hardware"))
-    built_for = report.torch.cuda if report.torch else None
-    reason = tr("torch was built for CUDA {cuda}", cuda=built_for)
-    return Expectation(built_for is not None, torch, reason=reason)
+    reason = _built_for(report.torch) if report.torch else None
+    return Expectation(reason is not None, torch, reason=reason or "")
+
+
+def _built_for(torch: TorchReport) -> str | None:
+    """Say for which accelerator torch was built, where a build for it is of no use without one.
+
+    A build with MPS is the only one for a Mac, with a GPU or without.
+    """
+    if torch.cuda:
+        return tr("torch was built for CUDA {cuda}", cuda=torch.cuda)
+    if torch.hip:
+        return tr("torch was built for ROCm {rocm}", rocm=torch.hip)
+    if torch.kind == "xpu":
+        return tr("torch was built for XPU")
+    return tr("torch_npu is installed") if torch.kind == "npu" else None
 
 
 def _expect_planned(planned: Planned, variant: str, machine: Machine | None) -> Expectation:
@@ -88,16 +101,35 @@ def hardware_of(machine: Machine | None) -> str | None:
 
 def judge_architectures(report: Report) -> Report:
     """Return the report with a test `architectures` on each GPU: whether the build has code for it."""
-    if report.torch is None or report.torch.cuda is None:
+    if report.torch is None or (report.torch.cuda is None and report.torch.hip is None):
         return report
     listed = report.torch.architectures or ()
-    devices = tuple(
-        replace(device, tests=(*device.tests, _judge_device(device, device.compute_capability, listed)))
-        if device.compute_capability
-        else device
-        for device in report.devices
-    )
-    return replace(report, devices=devices)
+    return replace(report, devices=tuple(_with_code_judged(device, listed) for device in report.devices))
+
+
+def _with_code_judged(device: DeviceReport, listed: tuple[str, ...]) -> DeviceReport:
+    if device.compute_capability:
+        test = _judge_device(device, device.compute_capability, listed)
+    elif device.architecture:
+        test = _judge_gfx(device, device.architecture, listed)
+    else:
+        return device
+    return replace(device, tests=(*device.tests, test))
+
+
+def _judge_gfx(device: DeviceReport, gfx: str, listed: tuple[str, ...]) -> TestResult:
+    """Judge code for AMD's: it runs on its own chip alone, unless a variable calls the GPU another's."""
+    facts = {"listed": " ".join(listed), "capability": gfx, "code": gfx}
+    ok = True
+    if not listed:
+        detail = tr("skipped: this torch does not list its architectures")
+    elif gfx in listed:
+        detail = tr("runs its code for {code}", **facts)
+    elif any(test.id in _KERNELS and test.ok for test in device.tests):
+        detail = tr("none of {listed} is known to run on {capability}, yet its kernels ran", **facts)
+    else:
+        ok, detail = False, tr("has code for {listed}, none of which runs on {capability}", **facts)
+    return TestResult("architectures", ok, None, detail)
 
 
 def _judge_device(device: DeviceReport, capability: ComputeCapability, listed: tuple[str, ...]) -> TestResult:
@@ -136,6 +168,7 @@ def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
         return VerificationVerdict((_judge_missing_torch(report),), ())
     findings = (_judge_tests(device, report) for device in report.devices)
     problems = (
+        *_judge_import(report),
         *_judge_stop(report),
         *filter(None, findings),
         *_judge_gpu(report, report.torch, expectation),
@@ -144,6 +177,14 @@ def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
     if not problems and not any(device.tests for device in report.devices):
         problems = (Finding("nothing-tested", tr("nothing was tested")),)
     return VerificationVerdict(problems, _notes(report, expectation))
+
+
+def _judge_import(report: Report) -> tuple[Finding, ...]:
+    """Report that torch could be imported, and torch_npu could not."""
+    if report.failure is None:
+        return ()
+    error = report.failure.errors[-1] if report.failure.errors else tr("no message")
+    return (Finding("import-failed", tr("torch_npu cannot be imported: {error}", error=error)),)
 
 
 def _judge_missing_torch(report: Report) -> Finding:
@@ -198,7 +239,7 @@ def _judge_gpu(report: Report, torch: TorchReport, expectation: Expectation) -> 
     if not expectation.gpu or report.gpus:
         return ()
     facts = {"torch": torch.version, "error": torch.error, "reason": expectation.reason}
-    if torch.cuda is None and torch.hip is None:
+    if torch.cuda is None and torch.hip is None and torch.kind in (None, "cpu"):
         return (Finding("cpu-build", tr("torch {torch} is a CPU build; {reason}", **facts)),)
     if not report.devices:  # it ended before it could count them
         return ()
@@ -215,7 +256,7 @@ def _judge_build(torch: TorchReport, expectation: Expectation) -> tuple[Finding,
             Finding("wrong-version", tr("torch {found} is installed; the plan had {planned}", **facts))
         )
     variant, planned = variant_of(torch), expectation.variant
-    if planned is not None and Variant(planned).is_cuda_or_cpu and variant not in (None, planned):
+    if planned is not None and variant is not None and not _is_variant(variant, planned):
         text = tr(
             "the installed torch is a {found} build; the plan had {planned}", found=variant, planned=planned
         )
@@ -231,15 +272,27 @@ def _is_release(value: str, planned: str) -> bool:
         return value == planned
 
 
+def _is_variant(found: str, planned: str) -> bool:
+    """Whether a build is what was planned: of ROCm's, torch tells fewer numbers than AMD's names do."""
+    if found.startswith("rocm") and Variant(planned).kind == "rocm":
+        return Variant(planned).release[:2] == Variant(found).release[:2]
+    return found == planned
+
+
 def variant_of(torch: TorchReport) -> str | None:
-    """Return the variant that torch reports (`cu126`, `cpu`), None for builds that gpuenv does not plan."""
-    if torch.cuda is None:
-        return "cpu" if torch.hip is None else None
+    """Return the variant that torch reports (`cu126`, `rocm7.2`, `cpu`), None where it does not tell.
+
+    A Mac's build is the same for `mps` and `cpu`.
+    """
     try:
-        cuda = parse_cuda_version(torch.cuda)
+        if torch.cuda:
+            cuda = parse_cuda_version(torch.cuda)
+            return f"cu{cuda.major}{cuda.minor}"
+        if torch.hip:  # 7.2.26015-fc0010cf6a
+            return "rocm" + ".".join(map(str, Version(torch.hip.partition("-")[0]).release[:2]))
     except ValueError:
         return None
-    return f"cu{cuda.major}{cuda.minor}"
+    return None if torch.kind == "mps" else torch.kind or "cpu"
 
 
 def _notes(report: Report, expectation: Expectation) -> tuple[str, ...]:

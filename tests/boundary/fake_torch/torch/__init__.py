@@ -20,6 +20,10 @@ SETTINGS = {
     "cudnn": None,
     "architectures": [],
     "gpus": [],
+    "hip": None,
+    "xpu": None,
+    "mps": None,
+    "gfx": [],
     "error": None,
     "print": "",
     "warn": "",
@@ -99,8 +103,8 @@ class Tensor:
     def __mul__(self, other: Any) -> "Tensor":
         return self._like(self.value * getattr(other, "value", other))
 
-    def __truediv__(self, other: "Tensor") -> "Tensor":
-        return self._like(self.value / other.value)
+    def __truediv__(self, other: Any) -> "Tensor":
+        return self._like(self.value / getattr(other, "value", other))
 
     def __neg__(self) -> "Tensor":
         return self._like(-self.value)
@@ -137,6 +141,12 @@ class Tensor:
     def sum(self, dim: Any = None) -> "Tensor":
         count = math.prod(self.shape) if dim is None else self.shape[dim]
         return self._like(self.value * count, "reduction", ())
+
+    def transpose(self, *_: int) -> "Tensor":
+        return self._like(self.value, shape=(*self.shape[:-2], self.shape[-1], self.shape[-2]))
+
+    def softmax(self, dim: int) -> "Tensor":
+        return self._like(1 / self.shape[dim], "softmax")
 
     def sin(self) -> "Tensor":
         return self._like(math.sin(self.value))
@@ -192,6 +202,10 @@ def _grad(out: Tensor, _: Any, grad: Tensor) -> Any:
     return out._like(out.value * grad.value), out._like(out.value + grad.value)
 
 
+def _attention(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return query._like(value.value, "attention")
+
+
 def manual_seed(_: int) -> None:
     pass
 
@@ -212,14 +226,19 @@ def _cudnn_version() -> Any:
 
 if SETTINGS["version"]:
     __version__ = SETTINGS["version"]
-version = types.SimpleNamespace(cuda=SETTINGS["cuda"])
-nn = types.SimpleNamespace(functional=types.SimpleNamespace(conv2d=_conv2d))
+version = types.SimpleNamespace(cuda=SETTINGS["cuda"], hip=SETTINGS["hip"], xpu=SETTINGS["xpu"])
+nn = types.SimpleNamespace(
+    functional=types.SimpleNamespace(conv2d=_conv2d, scaled_dot_product_attention=_attention)
+)
 autograd = types.SimpleNamespace(grad=_grad)
 backends = types.SimpleNamespace(
     cudnn=types.SimpleNamespace(version=_cudnn_version, is_available=lambda: SETTINGS["cudnn"] is not None)
+)
+backends.mps = types.SimpleNamespace(
+    is_built=lambda: SETTINGS["mps"] is not None, is_available=lambda: bool(SETTINGS["mps"])
 )
 _C = types.SimpleNamespace(_nccl_all_reduce=None)
 if SETTINGS["architectures"] is not None:
     _C._cuda_getArchFlags = _arch_flags
 
-from torch import cuda  # noqa: E402, F401
+from torch import cuda, npu, xpu  # noqa: E402, F401

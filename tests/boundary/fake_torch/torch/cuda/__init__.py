@@ -1,3 +1,4 @@
+import types
 from typing import Any
 
 import torch
@@ -37,6 +38,11 @@ def get_device_name(index: int) -> str:
 
 def get_device_capability(index: int) -> Any:
     return tuple(_GPUS[index][1])
+
+
+def get_device_properties(index: int) -> Any:
+    torch.suffer("properties", f"cuda:{index}")
+    return types.SimpleNamespace(gcnArchName=torch.SETTINGS["gfx"][index])
 
 
 def is_bf16_supported() -> bool:

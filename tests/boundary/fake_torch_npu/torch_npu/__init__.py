@@ -1,0 +1,5 @@
+"""A torch_npu that can be imported, or not."""
+
+import torch
+
+torch.suffer("import", "npu")
