@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import Gpu, Machine, Problem, System
 from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
+from gpuenv.verification.judge_code import judge_architectures
 from gpuenv.verification.report import (
     EMPTY,
     DeviceReport,
@@ -23,7 +24,6 @@ from gpuenv.verification.verdict import (
     VerificationVerdict,
     expect,
     judge,
-    judge_architectures,
     variant_of,
 )
 

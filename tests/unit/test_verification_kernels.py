@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
-from gpuenv.verification.verdict import find_code
+from gpuenv.verification.judge_code import find_code
 
 
 @pytest.mark.parametrize(

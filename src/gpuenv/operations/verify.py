@@ -23,12 +23,13 @@ from gpuenv.operations.find import foreign, refuse_interrupted
 from gpuenv.operations.interrupted_change import place_meant
 from gpuenv.operations.proof_age import proven
 from gpuenv.verification.describe_verdict import describe_failure, describe_verdict
+from gpuenv.verification.judge_code import judge_architectures
 from gpuenv.verification.locate import LocatedPython, Lookup, locate
 from gpuenv.verification.owner import refuse_other_owner
 from gpuenv.verification.parse_report import read_outcome
 from gpuenv.verification.report import ChildOutcome, Report, Stop, render_report
 from gpuenv.verification.run import TIMEOUT_S, run_verification
-from gpuenv.verification.verdict import Planned, VerificationVerdict, expect, judge, judge_architectures
+from gpuenv.verification.verdict import Planned, VerificationVerdict, expect, judge
 
 Remember = Callable[[LocatedPython, dict[str, Any], bool], PlanWarning | None]
 """Keeps the data of a verification, and whether it held, with its environment; a warning where it can't."""
