@@ -36,6 +36,13 @@ class PlanKeywords(TypedDict, total=False):
     gpu: Sequence[str]
     platform: str
     glibc: str
+    accelerator: str
+    macos: str
+    l4t: str
+    jetpack: str
+    cann: str
+    amdgpu: str
+    wsl: bool
     device: Sequence[int]
     manager: str
     channel: str

@@ -48,7 +48,10 @@ _PROJECT = "gpuenv"
 _TARGET = ".venv"
 _CONFIGURATION = "config.toml"
 _FROM_BESIDE: tuple[Word, ...] = ("--find-links", ScriptPath("beside", "wheels"), "--offline")
-_DESCRIBING = ("machines", "machine_folder", "driver", "gpus", "platform", "glibc")
+_DESCRIBING = (
+    "machines", "machine_folder", "driver", "gpus", "platform", "glibc", "macos", "l4t", "jetpack", "cann",
+    "amdgpu", "wsl",
+)  # fmt: skip
 
 
 class BootstrapOptions(Struct, frozen=True):

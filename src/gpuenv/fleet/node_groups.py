@@ -75,8 +75,7 @@ def groups_for_nodes(options: PlanOptions, environ: Mapping[str, str], name: str
     if options.manager in CONDA_MANAGERS:
         raise for_conda_tools(tr("machines create these environments from wheels only"))
     if not options.machines and options.machine_folder is None:
-        described = options.gpus or options.driver or options.platform or options.glibc
-        options = replace(options, manager="pip", on_nodes=not described)
+        options = replace(options, manager="pip", on_nodes=not options.describes_machine)
         plan = make_plan(options, environ, target=_TARGET)
         if platform_of(plan.machines[0]) == _WINDOWS:
             raise UsageError(_no_windows(), code="windows-nodes")

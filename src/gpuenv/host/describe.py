@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from msgspec.structs import replace
 
+from gpuenv.host.describe_accelerators import (
+    MAC,
+    DescribedReleases,
+    NamedDevice,
+    find_device,
+    with_chip,
+    with_devices,
+    with_releases,
+)
 from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.accelerator_names import AcceleratorNames
+from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.capability import parse_compute_capability
@@ -26,8 +40,17 @@ _SYSTEMS = {
     "osx-64": ("macos", "x86_64"),
 }
 _GLIBC = re.compile(r"2\.\d{1,2}")
+_SUGGESTIONS = 3
+# so chips of Apple's and graphics of AMD's processors are called, and some Teslas and mobile cards
+_SHARED = re.compile(r"m\d{1,2}|\d{3}m", re.IGNORECASE)
+_APPLES = re.compile(r"(apple )?m\d{1,2} (pro|max|ultra)", re.IGNORECASE)
+MACS = ("osx-arm64", "osx-64")
 # The base machine's facts that options on GPU and driver replace.
 _OF_THE_GPU = ("driver", "gpus", "problems")
+
+
+def _no_accelerators() -> Accelerators:
+    return Accelerators(lambda _: ())
 
 
 def describe_machine(
@@ -38,16 +61,29 @@ def describe_machine(
     platform: str | None,
     glibc: str | None,
     knowledge: Knowledge,
+    releases: DescribedReleases | None = None,
+    accelerators: Callable[[], Accelerators] = _no_accelerators,
 ) -> Machine:
-    """Return `base` with the values of the options; raise UsageError for an invalid one."""
+    """Return `base` with the values of the options; raise UsageError for an invalid one.
+
+    `accelerators` are the tables of other vendors' devices, read where a name may be one of theirs.
+    """
+    read = [_read_gpu(text, platform, knowledge, accelerators) for text in gpus]
+    named = tuple(item for item in read if isinstance(item, NamedDevice))
+    platform = platform or (releases.platform if releases else None)
+    if platform is None and any(item.accelerator.kind == "mps" for item in named):
+        platform = MAC
     machine = _on_platform(base, platform)
     if glibc is not None:
         machine = _with_glibc(machine, glibc)
     if gpus:
-        machine = _with_gpus(machine, gpus, knowledge)
+        machine = _with_gpus(machine, [item for item in read if not isinstance(item, NamedDevice)])
+        machine = with_devices(machine, named)
+    if platform is not None:
+        machine = with_chip(machine)
     if driver is not None:
         machine = _with_driver(machine, driver, knowledge)
-    return machine
+    return machine if releases is None else with_releases(machine, releases, accelerators)
 
 
 def _on_platform(base: Machine | None, platform: str | None) -> Machine:
@@ -66,9 +102,17 @@ def _on_platform(base: Machine | None, platform: str | None) -> Machine:
     facts: Facts = (("system.os", source), ("system.arch", source))
     if base is None:
         return Machine(system, facts=facts)
+    if os == "macos" or base.system.os == "macos":  # where no device of another system is
+        return Machine(system, facts=facts)
     # GPUs and driver are kept for another platform
-    facts += tuple(fact for fact in base.facts if _is_about(fact[0], _OF_THE_GPU))
-    return Machine(system, base.driver, base.gpus, facts=facts, problems=base.problems)
+    facts += tuple(
+        fact for fact in base.facts if _is_about(fact[0], (*_OF_THE_GPU, "accelerators", "amdgpu"))
+    )
+    return replace(
+        Machine(system, base.driver, base.gpus, facts=facts, problems=base.problems),
+        accelerators=base.accelerators,
+        amdgpu=base.amdgpu,
+    )
 
 
 def _with_glibc(machine: Machine, glibc: str) -> Machine:
@@ -90,15 +134,16 @@ def _with_glibc(machine: Machine, glibc: str) -> Machine:
     return replace(machine, system=system, facts=facts)
 
 
-def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) -> Machine:
-    """Replace the machine's GPUs and driver."""
-    described = [_read_gpu(index, text, knowledge) for index, text in enumerate(gpus)]
+def _with_gpus(machine: Machine, read: list[tuple[Gpu, str]]) -> Machine:
+    """Replace the machine's NVIDIA GPUs and driver."""
+    described = [(replace(gpu, index=index), source) for index, (gpu, source) in enumerate(read)]
     facts = [("gpus", "option --gpu")]
     for gpu, source in described:
         facts.append((f"gpus.{gpu.index}.compute_capability", source))
         if gpu.name:
             facts.append((f"gpus.{gpu.index}.name", "option --gpu"))
-    facts.append(("driver.version", tr("assumed: new enough (option --gpu without --driver)")))
+    if described:
+        facts.append(("driver.version", tr("assumed: new enough (option --gpu without --driver)")))
     return replace(
         machine,
         driver=None,
@@ -108,28 +153,48 @@ def _with_gpus(machine: Machine, gpus: tuple[str, ...], knowledge: Knowledge) ->
     )
 
 
-def _read_gpu(index: int, text: str, knowledge: Knowledge) -> tuple[Gpu, str]:
+def _read_gpu(
+    text: str, platform: str | None, knowledge: Knowledge, accelerators: Callable[[], Accelerators]
+) -> tuple[Gpu, str] | NamedDevice:
     with suppress(ValueError):
-        return Gpu(index, None, parse_compute_capability(text)), "option --gpu"
-    fact = knowledge.gpu_names.find(text)
+        return Gpu(0, None, parse_compute_capability(text)), "option --gpu"
+    is_apples = platform in MACS or _APPLES.fullmatch(text.strip())
+    fact = None if is_apples else knowledge.gpu_names.find(text)
+    if fact is None or _SHARED.fullmatch(text.strip()):
+        named = find_device(text, accelerators())
+        if named and fact:
+            raise UsageError(
+                tr("`{name}` is ambiguous: it names GPUs of several makers", name=text.strip()),
+                code="ambiguous-gpu",
+                fixes=tuple(
+                    Fix(tr('use --gpu "{name}"', name=name)) for name in (fact.name, named.accelerator.name)
+                ),
+            )
+        if named:
+            return named
     if fact is None:
-        raise _unknown_gpu(text, knowledge)
+        raise _unknown_gpu(text, knowledge, accelerators())
     if fact.ambiguous:
         raise UsageError(
             tr("`{name}` is ambiguous: it names GPUs of several compute capabilities", name=fact.name),
             code="ambiguous-gpu",
             fixes=(Fix(tr("specify its compute capability, such as --gpu {one}", one=fact.capability)),),
         )
-    return Gpu(index, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
+    return Gpu(0, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
 
 
-def _unknown_gpu(text: str, knowledge: Knowledge) -> UsageError:
-    names = knowledge.gpu_names.suggest(text)
+def _unknown_gpu(text: str, knowledge: Knowledge, accelerators: Accelerators) -> UsageError:
+    of_others = AcceleratorNames(accelerators.devices).suggest(text)
+    names = sorted({*knowledge.gpu_names.suggest(text), *of_others}, key=partial(_unlike, text))
     fixes = (
-        *(Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in names),
+        *(Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in names[:_SUGGESTIONS]),
         Fix(tr("or specify its compute capability, such as --gpu 8.6")),
     )
     return UsageError(tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=fixes)
+
+
+def _unlike(text: str, name: str) -> float:
+    return -difflib.SequenceMatcher(None, text.lower(), name.lower()).ratio()
 
 
 def _with_driver(machine: Machine, driver: str, knowledge: Knowledge) -> Machine:

@@ -17,9 +17,10 @@ _SUGGESTIONS = 3
 
 
 class NamedDevices(Struct, frozen=True):
-    """What a name may mean: devices of one architecture, or `architectures` of several."""
+    """What a name may mean: a device by that `name`, or devices of several `architectures`."""
 
     device: AcceleratorDevice
+    name: str
     architectures: tuple[str, ...]
     names: tuple[str, ...]
 
@@ -29,32 +30,48 @@ class NamedDevices(Struct, frozen=True):
         return len(self.architectures) > 1
 
 
+_Index = dict[tuple[str, ...], list[tuple[AcceleratorDevice, str]]]
+
+
 class AcceleratorNames:
-    """An index over product names."""
+    """An index over product names, and the names of chips."""
 
     def __init__(self, devices: Iterable[AcceleratorDevice]) -> None:
-        self._exact: dict[tuple[str, ...], list[AcceleratorDevice]] = {}
-        self._short: dict[tuple[str, ...], list[AcceleratorDevice]] = {}
+        self._exact: _Index = {}
+        self._short: _Index = {}
+        self._chips: _Index = {}
+        self._ends: _Index = {}
         for device in devices:
             for name in (device.name, *device.names):
                 words = words_of(name)
-                _add(self._exact, words, device)
-                _add(self._short, _without_noise(words), device)
+                self._exact.setdefault(words, []).append((device, name))
+                short = _without_noise(words)
+                self._short.setdefault(short, []).append((device, name))
+                for start in range(1, len(short)):
+                    self._ends.setdefault(short[start:], []).append((device, name))
+            if device.chip:
+                self._chips.setdefault(words_of(device.chip), []).append((device, device.name))
 
     def find(self, text: str) -> NamedDevices | None:
-        """Find a device by its name with or without its maker and brand (`RX 7900 XTX`, `Apple M1`)."""
+        """Find a device by its name with or without its maker, brand and series, or by its chip.
+
+        `AMD Radeon RX 7900 XTX`, `RX 7900 XTX`, `7900 XTX` and `rx7900xtx` are one, `Strix Halo` is a chip.
+        """
         words = words_of(text)
-        found = self._exact.get(words) or self._of_maker(words)
+        short = _without_noise(words)
+        found = self._exact.get(words) or _of_maker(self._short.get(short, []), words)
+        found = (
+            found
+            or self._chips.get(words)
+            or (_of_maker(self._ends.get(short, []), words) if _says_much(short) else [])
+        )
         if not found:
             return None
-        known = dict.fromkeys(device.architecture or "" for device in found)
-        names = tuple(dict.fromkeys(device.name for device in found))
-        return NamedDevices(found[0], tuple(known), names)
-
-    def _of_maker(self, words: tuple[str, ...]) -> list[AcceleratorDevice]:
-        makers = _MAKERS.intersection(words)
-        found = self._short.get(_without_noise(words), [])
-        return [device for device in found if not makers or makers <= set(words_of(device.name))]
+        known = dict.fromkeys(device.architecture or "" for device, _ in found)
+        device, name = min(found, key=lambda pair: (len(pair[1]), pair[1]))
+        if _without_noise(words_of(device.name)) == _without_noise(words_of(name)):
+            name = device.name
+        return NamedDevices(device, name, tuple(known), tuple(dict.fromkeys(name for _, name in found)))
 
     def suggest(self, text: str) -> tuple[str, ...]:
         """Names that `text` may mean, likeliest first: those that begin with it, then those it resembles."""
@@ -63,7 +80,7 @@ class AcceleratorNames:
         names = {" ".join(name): name for name in self._short}
         near = difflib.get_close_matches(" ".join(words), names, n=_SUGGESTIONS, cutoff=0.6)
         likely = dict.fromkeys((*sorted(begun, key=len), *(names[name] for name in near)))
-        return tuple(dict.fromkeys(self._short[name][0].name for name in likely))[:_SUGGESTIONS]
+        return tuple(dict.fromkeys(self._short[name][0][0].name for name in likely))[:_SUGGESTIONS]
 
 
 def words_of(text: str) -> tuple[str, ...]:
@@ -78,8 +95,14 @@ def _without_noise(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for word in words if word not in _NOISE) or words
 
 
-def _add(
-    index: dict[tuple[str, ...], list[AcceleratorDevice]], words: tuple[str, ...], device: AcceleratorDevice
-) -> None:
-    if words:
-        index.setdefault(words, []).append(device)
+def _of_maker(
+    found: list[tuple[AcceleratorDevice, str]], words: tuple[str, ...]
+) -> list[tuple[AcceleratorDevice, str]]:
+    """Leave the devices of the maker that a text names, if it names one."""
+    makers = _MAKERS.intersection(words)
+    return [pair for pair in found if makers <= {pair[0].vendor.lower()}]
+
+
+def _says_much(words: tuple[str, ...]) -> bool:
+    """Whether the end of a name is enough: `7900 XTX` and `W7900`, but not `8` or `XT`."""
+    return any(len(word) > 2 and any(map(str.isdigit, word)) for word in words)  # noqa: PLR2004 - digits

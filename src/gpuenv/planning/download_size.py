@@ -24,8 +24,7 @@ def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], 
     """
     if plan.is_condas:
         return plan
-    described = options.driver or options.gpus or options.platform or options.glibc
-    here = is_here(options, plan.machines) and not described
+    here = is_here(options, plan.machines) and not options.describes_machine
     folder = Path(target) if Path(target).is_absolute() else find_store(environ).root
     free = free_bytes(folder) if here else None
     return replace(plan, download=estimate(plan, load_dependencies(environ), free=free))

@@ -10,7 +10,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from gpuenv.files.read_text import decode, read_text
-from gpuenv.host.describe import describe_machine
 from gpuenv.host.problems import driver_unknown
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
@@ -20,6 +19,7 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import FoundPython, Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.planning.detect import detect
+from gpuenv.planning.load_knowledge import load_accelerators
 from gpuenv.planning.options import Container, PlanOptions
 from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target, choose_target
@@ -49,7 +49,8 @@ def is_here(options: PlanOptions, machines: tuple[Machine, ...]) -> bool:
 
 def is_described(options: PlanOptions) -> bool:
     """Whether the machine is described by its driver or GPUs, so that its Pythons are not known."""
-    return bool(options.driver or options.gpus) and not options.made_here
+    other = options.driver or options.gpus or options.macos or options.l4t or options.jetpack or options.wsl
+    return bool(other) and not options.made_here
 
 
 def machine_files(options: PlanOptions) -> tuple[Path, ...]:
@@ -84,8 +85,14 @@ def _no_machines(message: str) -> UsageError:
 
 def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machine:
     """Return a machine with the overrides of the options, and with the board that its GPUs identify."""
-    if not (options.driver or options.gpus or options.platform or options.glibc):
+    if not options.describes_machine:
         return with_board_told(base, knowledge)
+    from gpuenv.host.describe import describe_machine  # noqa: PLC0415 - most plans are for this machine
+    from gpuenv.host.describe_accelerators import DescribedReleases  # noqa: PLC0415
+
+    releases = DescribedReleases(
+        options.macos, options.l4t, options.jetpack, options.cann, options.amdgpu, wsl=options.wsl
+    )
     described = describe_machine(
         base,
         driver=options.driver,
@@ -93,6 +100,8 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
         platform=options.platform,
         glibc=options.glibc,
         knowledge=knowledge,
+        releases=None if releases.is_empty else releases,
+        accelerators=load_accelerators,
     )
     return with_board_told(described, knowledge)
 

@@ -43,6 +43,12 @@ class PlanOptions(Struct, frozen=True):
     platform: str | None = None
     glibc: str | None = None
     accelerator: AcceleratorKind | Literal["auto"] = "auto"
+    macos: str | None = None
+    l4t: str | None = None
+    jetpack: str | None = None
+    cann: str | None = None
+    amdgpu: str | None = None
+    wsl: bool = False
     devices: tuple[int, ...] = ()
     manager: str = "auto"
     channel: str = "auto"
@@ -61,6 +67,12 @@ class PlanOptions(Struct, frozen=True):
     here: Machine | None = None
 
     @property
+    def describes_machine(self) -> bool:
+        """Whether an option says something of the machine itself."""
+        texts = (self.driver, self.gpus, self.platform, self.glibc, self.macos, self.l4t, self.jetpack)
+        return self.wsl or any(texts) or bool(self.cann or self.amdgpu)
+
+    @property
     def _is_manager_chosen(self) -> bool:
         """Whether the user chose it: in a container and on nodes there is no choice."""
         return not (self.manager == "auto" or self.container or self.on_nodes)
@@ -76,6 +88,12 @@ class PlanOptions(Struct, frozen=True):
             ("--driver", self.driver),
             ("--platform", self.platform),
             ("--glibc", self.glibc),
+            ("--macos", self.macos),
+            ("--l4t", self.l4t),
+            ("--jetpack", self.jetpack),
+            ("--cann", self.cann),
+            ("--amdgpu", self.amdgpu),
+            ("--wsl", "" if self.wsl else None),
             ("--manager", self.manager if self._is_manager_chosen else None),
             ("--channel", None if self.channel == "auto" else self.channel),
             ("--offline", "" if self.offline else None),

@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from gpuenv.cli import options as o
-from gpuenv.cli.choices import ChannelName, ManagerName, PlatformName
+from gpuenv.cli.choices import AcceleratorName, ChannelName, ManagerName, PlatformName
 from gpuenv.cli.declaration import option
 from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
@@ -52,7 +52,7 @@ class PlanArguments(RequestArguments, frozen=True):
         list[str] | None,
         option(
             "--gpu NAME|CC",
-            "Describe the machine: a GPU by name or compute capability (8.6); repeatable. [env var: "
+            "Describe the machine: a GPU by name or architecture (8.6, gfx1100); repeatable. [env var: "
             "GPUENV_GPU, separated by commas]",
             variable="",
         ),
@@ -63,6 +63,27 @@ class PlanArguments(RequestArguments, frozen=True):
     glibc: Annotated[
         str | None, option("--glibc VERSION", "Describe the machine: its glibc, such as 2.17.")
     ] = None
+    accelerator: Annotated[
+        AcceleratorName,
+        option("--accelerator", "Kind of GPU to plan for; auto is the one of the machine."),
+    ] = "auto"
+    macos: Annotated[
+        str | None, option("--macos VERSION", "Describe the machine: its macOS, such as 14.5.")
+    ] = None
+    l4t: Annotated[
+        str | None, option("--l4t VERSION", "Describe the machine: its Jetson Linux, such as 36.4.3.")
+    ] = None
+    jetpack: Annotated[
+        str | None, option("--jetpack VERSION", "Describe the machine: its JetPack, such as 6.2.")
+    ] = None
+    cann: Annotated[
+        str | None, option("--cann VERSION", "Describe the machine: its CANN, such as 8.2.RC1.")
+    ] = None
+    amdgpu: Annotated[
+        str | None,
+        option("--amdgpu VERSION", "Describe the machine: AMD's kernel driver, such as 6.16.13."),
+    ] = None
+    wsl: Annotated[bool, option("--wsl", "Describe the machine: it is WSL2.")] = False
     devices: o.Devices = None
     manager: Annotated[
         ManagerName,

@@ -1,0 +1,213 @@
+"""What options say of a machine beside NVIDIA's: devices by name, releases of what is beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.accelerator_names import AcceleratorNames
+from gpuenv.knowledge.accelerators import AcceleratorArchitecture, AcceleratorDevice, Accelerators
+from gpuenv.model.accelerator import Accelerator
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.machine import Gpu, Machine
+from gpuenv.model.machine_json import parse_machine, render_machine
+
+MAC, JETSON = "osx-arm64", "linux-aarch64"
+_VENDORS = {"rocm": "AMD", "xpu": "Intel", "mps": "Apple", "npu": "Huawei"}
+_JETPACK = re.compile(r"\d{1,2}(\.\d{1,2}){0,2}", re.ASCII)
+Facts = tuple[tuple[str, str], ...]
+
+
+class DescribedReleases(Struct, frozen=True):
+    """The releases that options give a machine, as typed; `wsl` tells that it is WSL2."""
+
+    macos: str | None = None
+    l4t: str | None = None
+    jetpack: str | None = None
+    cann: str | None = None
+    amdgpu: str | None = None
+    wsl: bool = False
+
+    @property
+    def platform(self) -> str | None:
+        """The platform that follows from them, if any does."""
+        return MAC if self.macos else JETSON if self.l4t or self.jetpack else None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no option was given."""
+        return self == DescribedReleases()
+
+
+class NamedDevice(Struct, frozen=True):
+    """A device that `--gpu` names, and where its architecture was read."""
+
+    accelerator: Accelerator
+    source: str
+
+
+def find_device(text: str, known: Accelerators) -> NamedDevice | None:
+    """Find a device by name or architecture (`gfx1100`, `20.1.0`, `M1`); raise UsageError if ambiguous."""
+    wanted = text.strip()
+    exact = next(
+        (row for row in known.architectures.values() if row.architecture.lower() == wanted.lower()), None
+    )
+    found = AcceleratorNames(known.devices).find(wanted)
+    if found and found.is_ambiguous:
+        raise UsageError(
+            tr("`{name}` is ambiguous: it names GPUs of several architectures", name=wanted),
+            code="ambiguous-gpu",
+            fixes=(
+                *(
+                    Fix(tr('use --gpu "{name}"', name=name))
+                    for name in found.names
+                    if name.lower() != wanted.lower()
+                ),
+                *(
+                    Fix(tr("use --gpu {architecture}", architecture=item))
+                    for item in found.architectures
+                    if item
+                ),
+            ),
+        )
+    if found and (exact is None or found.device.architecture == exact.architecture):
+        return _of_row(found.device, found.name)
+    return _of_architecture(exact) if exact else None
+
+
+def _of_row(row: AcceleratorDevice, name: str) -> NamedDevice:
+    kind = next((kind for kind in ("rocm", "xpu", "mps", "npu") if kind == row.kind), None)
+    accelerator = Accelerator(
+        kind, row.vendor, 0, name, row.architecture, pci_id=row.pci_id, discrete=row.discrete
+    )
+    return NamedDevice(accelerator, tr("matrix: product name `{name}`", name=name))
+
+
+def _of_architecture(row: AcceleratorArchitecture) -> NamedDevice | None:
+    kind = next((kind for kind in ("rocm", "xpu", "mps", "npu") if kind == row.kind), None)
+    if kind is None:
+        return None
+    accelerator = Accelerator(
+        kind, _VENDORS[kind], 0, None, row.architecture, discrete=row.device_class != "igpu"
+    )
+    return NamedDevice(accelerator, "option --gpu")
+
+
+def with_devices(machine: Machine, named: tuple[NamedDevice, ...]) -> Machine:
+    """Return a machine that has these devices, and no others of their kinds."""
+    devices: list[Accelerator] = []
+    facts: list[tuple[str, str]] = []
+    for position, item in enumerate(named):
+        vendor = item.accelerator.vendor
+        index = sum(other.vendor == vendor for other in devices)
+        devices.append(replace(item.accelerator, index=index))
+        facts.append((f"accelerators.{position}.architecture", item.source))
+        if item.accelerator.name:
+            facts.append((f"accelerators.{position}.name", "option --gpu"))
+    kept = tuple(fact for fact in machine.facts if not fact[0].startswith("accelerators"))
+    return replace(machine, accelerators=tuple(devices), facts=(*kept, *facts))
+
+
+def with_chip(machine: Machine) -> Machine:
+    """Return a Mac with the GPU that each of Apple's chips has, where none is described."""
+    system = machine.system
+    if (system.os, system.arch) != ("macos", "aarch64") or machine.accelerators:
+        return machine
+    chip = Accelerator("mps", "Apple", 0, tr("a GPU of Apple's"), discrete=False)
+    facts: Facts = (*machine.facts, ("accelerators.0.name", "option --platform"))
+    return replace(machine, accelerators=(chip,), facts=facts)
+
+
+def with_releases(machine: Machine, asked: DescribedReleases, known: Callable[[], Accelerators]) -> Machine:
+    """Return a machine with the releases of the options; raise UsageError for one that can't be."""
+    system, facts = machine.system, dict(machine.facts)
+    if asked.macos is not None:
+        _only_on(machine, "macos", "--macos", f"--platform {MAC}")
+        system, facts["system.macos"] = replace(system, macos=asked.macos), "option --macos"
+    if asked.wsl:
+        _only_on(machine, "linux", "--wsl", "--platform linux-64")
+        system, facts["system.wsl"] = replace(system, wsl=True), "option --wsl"
+    for name in ("cann", "amdgpu"):
+        if getattr(asked, name) is not None:
+            _only_on(machine, "linux", f"--{name}", "--platform linux-64")
+            facts[name] = f"option --{name}"
+    l4t = asked.l4t
+    if asked.jetpack is not None:
+        l4t = l4t or _l4t_of(asked.jetpack, known())
+        facts["l4t"] = tr("matrix: JetPack {version}", version=asked.jetpack)
+    elif l4t is not None:
+        facts["l4t"] = "option --l4t"
+    if l4t is not None:
+        _only_on(machine, "linux", "--l4t", f"--platform {JETSON}")
+    machine = replace(
+        machine,
+        system=system,
+        cann=asked.cann or machine.cann,
+        amdgpu=asked.amdgpu or machine.amdgpu,
+        l4t=l4t or machine.l4t,
+        facts=tuple(facts.items()),
+    )
+    _check(machine, asked)
+    return _with_board(machine, known()) if l4t and not machine.gpus else machine
+
+
+def _only_on(machine: Machine, os: str, name: str, fix: str) -> None:
+    if machine.system.os != os:
+        raise UsageError(
+            tr("{option} does not apply to {os}", option=name, os=machine.system.os),
+            code="bad-release",
+            fixes=(Fix(tr("omit it, or add {option}", option=fix)),),
+        )
+
+
+def _check(machine: Machine, asked: DescribedReleases) -> None:
+    """Hold the releases to the form that a saved machine has."""
+    try:
+        parse_machine(render_machine(machine))
+    except ValueError as error:
+        names = ("macos", "l4t", "jetpack", "cann", "amdgpu")
+        given = ", ".join(
+            f"--{name} {getattr(asked, name)}" for name in names if getattr(asked, name) is not None
+        )
+        raise UsageError(
+            tr("`{options}` cannot be read: {reason}", options=given, reason=error), code="bad-release"
+        ) from None
+
+
+def _l4t_of(jetpack: str, known: Accelerators) -> str:
+    releases = {row.jetpack: row.l4t for row in known.jetsons if row.jetpack and row.l4t}
+    wanted = jetpack.strip()
+    found = releases.get(wanted)
+    if found is None and _JETPACK.fullmatch(wanted):  # JetPack 6 is the newest of its releases
+        found = next((l4t for name, l4t in releases.items() if name.startswith(f"{wanted}.")), None)
+    if found is None:
+        raise UsageError(
+            tr("no JetPack {version} is known", version=jetpack),
+            code="unknown-jetpack",
+            fixes=(Fix(tr("known are {versions}", versions=", ".join(releases))),),
+        )
+    return found
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    """Return a release as numbers: 39.2 and 39.2.0 are the same."""
+    numbers = [int(part) for part in release.split(".")]
+    return (*numbers, 0, 0)[:3]
+
+
+def _with_board(machine: Machine, known: Accelerators) -> Machine:
+    """Return a Jetson with the GPU of its boards, where all that its release runs on have the same."""
+    wanted = _numbers(machine.l4t or "")
+    rows = [row for row in known.jetsons if row.l4t and _numbers(row.l4t) == wanted]
+    capabilities = {text for row in rows for text in row.compute_capabilities}
+    if len(capabilities) != 1:
+        return machine
+    gpu = Gpu(0, rows[0].boards[0] if rows[0].boards else None, parse_compute_capability(capabilities.pop()))
+    source = tr("matrix: L4T {version}", version=machine.l4t)
+    facts: Facts = (*machine.facts, ("gpus", source), ("gpus.0.compute_capability", source))
+    return replace(machine, gpus=(gpu,), facts=facts)
