@@ -15,6 +15,7 @@ FormatName = Literal[
     "text", "json", "environment.yml", "requirements.txt", "pylock.toml", "pyproject", "pixi.toml",
     "dockerfile", "devcontainer", "bootstrap", "ansible", "slurm", "pip", "uv",
 ]  # fmt: skip
+PreviewName = Literal["variants"]
 ShellName = Literal[
     "bash", "zsh", "fish", "sh", "dash", "ash", "ksh",
     "powershell", "pwsh", "cmd", "csh", "tcsh", "nu", "xonsh",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from gpuenv.cli.choices import ShellName
+from gpuenv.cli.choices import PreviewName, ShellName
 from gpuenv.cli.completion import complete_environment, complete_mirror
 from gpuenv.cli.console import Console
 from gpuenv.cli.declaration import Color, Language, argument, option
@@ -57,6 +57,10 @@ Thorough = Annotated[
         "Read the kernels if the wheel has no list of architectures: torch before 1.6, up to 90 "
         "MB per wheel.",
     ),
+]
+Preview = Annotated[
+    PreviewName | None,
+    option("--preview", "What is only a draft as yet; variants: wheel variants, PEP 825."),
 ]
 LabFile = Annotated[
     Path | None,

@@ -20,6 +20,7 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.several.shared_release import Meeting, meetings, shared_pythons
 
 _MOST_TRIED = 8  # releases that the other requirements may turn down
+_MACOS = ("osx-arm64", "osx-64")
 _AS_ASKED = ("cpu", "no-gpu-here")  # warnings of a variant that was not asked for, or of this machine
 
 
@@ -104,14 +105,23 @@ def _for_anybody(options: PlanOptions, environ: Mapping[str, str]) -> PlanOption
 
 def _without_gpus(machine: Machine) -> Machine:
     harmless = tuple(problem for problem in machine.problems if problem.code in HARMLESS_PROBLEMS)
-    return replace(machine, driver=None, gpus=(), toolkit=None, problems=harmless)
+    bare = replace(machine, driver=None, gpus=(), toolkit=None, problems=harmless)
+    return replace(bare, accelerators=(), amdgpu=None, cann=None)
 
 
 def _bases(name: str, options: PlanOptions, environ: Mapping[str, str]) -> Iterator[WheelBasis]:
     with _named(name):
-        basis = read_basis(replace(options, cuda=name), environ)
+        basis = read_basis(_options_of(name, options), environ)
     if isinstance(basis, WheelBasis):
         yield basis
+
+
+def _options_of(name: str, options: PlanOptions) -> PlanOptions:
+    """Return the options for one variant: builds for MPS are for macOS alone, whatever the others are for."""
+    options = replace(options, cuda=name)
+    if parse_variant(name).kind != "mps" or options.platform in _MACOS:
+        return options
+    return replace(options, platform=_MACOS[0], gpus=(), driver=None, glibc=None)
 
 
 @contextmanager

@@ -61,12 +61,17 @@ def check(
 def inspect(
     wheel: Annotated[str, argument("WHEEL", "A wheel: a path or a URL.")],
     thorough: o.Thorough = False,
+    preview: o.Preview = None,
     *,
     console: o.CommonOptions,
 ) -> int:
     """Show what a torch wheel is built for, from the wheel itself, without downloading it."""
     from gpuenv.cli.commands.matrix import inspect as command  # noqa: PLC0415
 
+    if preview is not None:
+        from gpuenv.cli.commands.matrix import inspect_variants  # noqa: PLC0415
+
+        return inspect_variants.inspect(wheel, console)
     return command.inspect(wheel, console, thorough=thorough)
 
 
