@@ -32,7 +32,7 @@ _PYTHON = _WORDS[_WORDS.index("--python") + 1]
 _GPUS = tuple(value for name, value in pairwise(_WORDS) if name == "--gpu")
 _PLATFORM: Platform = "linux-64"
 _STACK = ("torch", "torchvision")
-_FILE = re.compile(r"'([\w.-]+)==(\S+) --hash=sha256:([0-9a-f]{64})'")
+_FILE = re.compile(r"^([\w.-]+)==(\S+) --hash=sha256:([0-9a-f]{64})$", re.MULTILINE)
 
 
 def render(text: str) -> str:

@@ -103,3 +103,8 @@ def test_the_driver_alone_is_asked_for_the_state_of_health(
     ended, text = check("driver", "--driver", "525.60.13", library=tmp_path)
     assert ended == status
     assert told in text
+    command = (sys.executable, "-c", "print('ran', __import__('sys').argv[1:])", "--driver", "--")
+    ended, text = check("start", "--driver", "525.60.13", "--", *command, library=tmp_path)
+    assert ended == status
+    assert told in text
+    assert ("ran ['--driver', '--']" in text) == (status == 0)

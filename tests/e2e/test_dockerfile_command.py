@@ -48,7 +48,7 @@ def test_the_whole_set_is_named_with_hashes(
             and file.content
         ):
             name, version = file.filename.split("-")[:2]
-            assert f"'{name}=={version} --hash=sha256:{file.sha256}'" in text
+            assert f"\n{name}=={version} --hash=sha256:{file.sha256}\n" in text
     assert text.count("--hash=sha256:") == 3
     assert f'ARG PIP_INDEX_URL="{server.pypi}"\n' in text
     assert f"FROM ${{REGISTRY}}/library/python:{PYTHON}-slim-bookworm@sha256:" in text
@@ -102,7 +102,7 @@ def test_what_this_machine_runs_does_not_count(program: Program, mirrors: tuple[
     tiny_wheel(here, "mylib", "9.0")
     text = dockerfile(program.with_(PIP_FIND_LINKS=str(here)), mirrors).out
     assert "# for GPU NVIDIA A10 (8.6)\n" in text
-    assert "'mylib==2.0 " in text
+    assert "\nmylib==2.0 " in text
 
 
 def test_a_cpu_image_that_nobody_asked_for_is_told(program: Program, mirrors: tuple[str, ...]) -> None:

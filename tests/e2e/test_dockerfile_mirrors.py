@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -29,10 +28,8 @@ def dockerfile(user: Program, *mirrors: str) -> str:
 
 
 def requirements(text: str) -> list[str]:
-    """What the first RUN writes into requirements.txt."""
-    start = text.index("RUN printf '%s\\n'")
-    written = text[start : text.index(" \\\n    > /opt/gpuenv/requirements.txt")]
-    return shlex.split(written.replace("\\\n", ""))[3:]
+    """The lines of requirements.txt, as the file holds them."""
+    return text.partition("<<'EOF' /opt/gpuenv/requirements.txt\n")[2].partition("\nEOF\n")[0].split("\n")
 
 
 def arguments(text: str) -> dict[str, str]:

@@ -139,7 +139,7 @@ def test_what_a_gpu_is_called_is_text(builder: Builder, write: Any, program: Pro
     name = 'RTX "A" $HOME ${PATH} $(id) `id` it\'s 100% #1 \\'
     fake_nvidia_smi(program.bin, "550.54.14", FakeGpu(name, "8.6"))
     text = write().read_text(encoding="utf-8")
-    labels = text[text.index("LABEL") : text.index("# files written")]
+    labels = text[text.index("LABEL") : text.index("USER ${UID}")]
     dockerfile = program.root / "work" / "Dockerfile"
     dockerfile.write_text(f"FROM {BASE}\n{labels}", encoding="utf-8")
     assert build(builder, dockerfile, "localhost/named:1")[0] == 0

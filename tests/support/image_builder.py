@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
-_TOOLS = ("sh", "mkdir", "install", "groupadd", "useradd")
+_TOOLS = ("sh", "mkdir", "mv", "install", "groupadd", "useradd")
 _BUNDLED = Path(sys.base_prefix) / "lib" / f"python{PYTHON}" / "ensurepip" / "_bundled"
 
 
@@ -51,7 +52,9 @@ class Builder:
         """Build an image from nothing but a Dockerfile."""
         isolation = ("--isolation", "chroot", "--network", "host", "--format", "docker")
         context = dockerfile.parent
-        return self.run("build", *isolation, *arguments, "--file", dockerfile, "--tag", name, context)
+        readable = self.root / "Dockerfile"
+        readable.write_text(_without_here_documents(dockerfile.read_text(encoding="utf-8")), encoding="utf-8")
+        return self.run("build", *isolation, *arguments, "--file", readable, "--tag", name, context)
 
     def configuration(self, name: str) -> dict[str, Any]:
         """Return an image's configuration and history."""
@@ -73,6 +76,17 @@ class Builder:
         self.do("rm", "--all")
         self.do("rmi", "--all", "--force")
         shutil.rmtree(self.root)
+
+
+def _without_here_documents(text: str) -> str:
+    """Put files that a Dockerfile holds as the buildah of Debian 12 reads them, which is older than 1.33."""
+
+    def printed(match: re.Match[str]) -> str:
+        lines = " ".join(map(shlex.quote, match["lines"].split("\n")))
+        return f"RUN printf '%s\\n' {lines} > {match['path']}\n"
+
+    document = r"^COPY <<'(?P<end>EOF_*)' (?P<path>\S+)\n(?P<lines>.*?)\n(?P=end)\n"
+    return re.sub(document, printed, text, flags=re.DOTALL | re.MULTILINE)
 
 
 def _copy_system(root: Path) -> None:

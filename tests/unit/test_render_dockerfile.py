@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,19 @@ DEVEL = BaseImage(
     ("python3",), ("python3-venv", "python3-dev"),
 )  # fmt: skip
 RUNTIME = replace(DEVEL, name="nvidia/cuda:12.6.3-runtime-ubuntu24.04", flavour="cuda-runtime")
-INSTRUCTIONS = ("ARG", "CMD", "COPY", "ENV", "FROM", "HEALTHCHECK", "LABEL", "RUN", "USER", "WORKDIR")
+INSTRUCTIONS = (
+    "ARG",
+    "CMD",
+    "COPY",
+    "ENTRYPOINT",
+    "ENV",
+    "FROM",
+    "HEALTHCHECK",
+    "LABEL",
+    "RUN",
+    "USER",
+    "WORKDIR",
+)
 
 
 def recipe(made: Locked | None = None, **facts: Any) -> ImageRecipe:
@@ -42,7 +53,8 @@ def recipe(made: Locked | None = None, **facts: Any) -> ImageRecipe:
 
 
 def instructions(text: str) -> list[str]:
-    """Take a Dockerfile apart as a builder does: comments dropped, continued lines joined."""
+    """Take a Dockerfile apart as a builder does: files and comments dropped, continued lines joined."""
+    text = re.sub(r"<<'(EOF_*)' (\S+)\n.*?\n\1\n", r"\2\n", text, flags=re.DOTALL)
     lines = [line for line in text.split("\n") if not line.lstrip().startswith("#")]
     return [line for line in re.sub(r"\\\n\s*", "", "\n".join(lines)).split("\n") if line]
 
@@ -57,7 +69,13 @@ WHOLE = """\
 # docker build --platform linux/amd64 --file Dockerfile.gpu --tag torch .
 # docker run --rm --gpus all torch
 # the second runs torch on every GPU and reports the result
-# podman and buildah work as well; docker 23 or newer, or with BuildKit
+# docker 23 or newer, or with BuildKit; podman 4.8 or newer and buildah 1.33 or newer
+#
+# to add a package, in a Dockerfile of your own, with torch held as it is:
+# FROM torch
+# USER root
+# RUN python -m pip install --constraint /opt/gpuenv/constraints.txt einops
+# USER gpuenv
 
 # another registry, such as a mirror: --build-arg REGISTRY=registry.example.com
 ARG REGISTRY="docker.io"
@@ -67,27 +85,49 @@ FROM ${REGISTRY}/library/python:3.12-slim-bookworm@sha256:5f5f5f5f5f5f5f5f5f5f5f
 ARG PIP_FIND_LINKS="https://torch.example.com/whl/torch/ https://torch.example.com/whl/torchvision/"
 WORKDIR /opt/gpuenv
 # all packages, each file by its hash
-RUN printf '%s\\n' \\
-    'torch==2.14.1+cu126 --hash=sha256:7ed24f3aeefae8d25efadd84851d4ea1e5e92a0ac2f2f48704cb0e982be826f7' \\
-    'torchvision==0.29.1+cu126 --hash=sha256:9908a72254ea4d66330df8c21756e99a1552482a0bee89aa3135177c27eb2937' \\
-    'numpy==2.1.0 --hash=sha256:ef8965e15d9cd9685191c2911c6cfece350fec44a0fe78aa192fdc847d3bdaeb' \\
-    'setuptools==81.0 --hash=sha256:030e924e5c20e38194b7f5dbce48184c2f944bb2ffac42d51a316dde9998b40c' \\
-    'tinydep==1.0 --hash=sha256:57e6d931a9c856bc5fb059a9222d28280f4ceeea5f619d6d907d930718de28b0' \\
-    > /opt/gpuenv/requirements.txt
+COPY <<'EOF' /opt/gpuenv/requirements.txt
+torch==2.14.1+cu126 --hash=sha256:7ed24f3aeefae8d25efadd84851d4ea1e5e92a0ac2f2f48704cb0e982be826f7
+torchvision==0.29.1+cu126 --hash=sha256:9908a72254ea4d66330df8c21756e99a1552482a0bee89aa3135177c27eb2937
+numpy==2.1.0 --hash=sha256:ef8965e15d9cd9685191c2911c6cfece350fec44a0fe78aa192fdc847d3bdaeb
+setuptools==81.0 --hash=sha256:030e924e5c20e38194b7f5dbce48184c2f944bb2ffac42d51a316dde9998b40c
+tinydep==1.0 --hash=sha256:57e6d931a9c856bc5fb059a9222d28280f4ceeea5f619d6d907d930718de28b0
+EOF
+
 RUN --mount=type=cache,target=/root/.cache/pip \\
     python3 -m venv /opt/venv \\
-    && /opt/venv/bin/python -m pip --disable-pip-version-check install \\
-        --no-deps --require-hashes --requirement /opt/gpuenv/requirements.txt
+    && SOURCE_DATE_EPOCH=315532800 /opt/venv/bin/python -m pip --disable-pip-version-check install \\
+        --no-deps --require-hashes --requirement /opt/gpuenv/requirements.txt \\
+    && /opt/venv/bin/python -m pip --disable-pip-version-check freeze > /opt/gpuenv/constraints.txt
 # the check of this image; it needs only torch
-RUN printf '%s\\n' \\
-    'print('"'"'checked'"'"')' \\
-    > /opt/gpuenv/check.py
+COPY <<'EOF' /opt/gpuenv/check.py
+print('checked')
+EOF
+
+# layers of their own: what is as before is not pulled again with a newer torch
+RUN mkdir -p /opt/layers /opt/venv/lib/python3.12/site-packages/nvidia /opt/venv/lib/python3.12/site-packages/torch \\
+    && mv /opt/venv/lib/python3.12/site-packages/nvidia /opt/venv/lib/python3.12/site-packages/torch /opt/layers/
 
 FROM ${REGISTRY}/library/python:3.12-slim-bookworm@sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f
+# files written by the container get this user id: --build-arg UID=1000
+ARG UID="1000"
+RUN groupadd --non-unique --gid "${UID}" gpuenv \\
+    && useradd --non-unique --no-log-init --create-home --uid "${UID}" --gid gpuenv gpuenv \\
+    && install --directory --owner gpuenv --group gpuenv /workspace
+COPY --from=build /opt/layers/nvidia /opt/venv/lib/python3.12/site-packages/nvidia
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /opt/layers/torch /opt/venv/lib/python3.12/site-packages/torch
+COPY --from=build /opt/gpuenv /opt/gpuenv
+ENV PATH="/opt/venv/bin:${PATH}"
+ENV VIRTUAL_ENV="/opt/venv" \\
+    PYTHONUNBUFFERED="1" \\
+    NVIDIA_VISIBLE_DEVICES="all" \\
+    NVIDIA_DRIVER_CAPABILITIES="compute,utility" \\
+    NVIDIA_REQUIRE_CUDA="driver>=525.60.13"
 LABEL org.opencontainers.image.title="torch 2.14.1+cu126 · torchvision 0.29.1+cu126 · CUDA 12.6 · Python 3.12" \\
     org.opencontainers.image.base.name="docker.io/library/python:3.12-slim-bookworm" \\
     org.opencontainers.image.base.digest="sha256:5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f5f" \\
     gpuenv.version="1.2.3" \\
+    gpuenv.packages="/opt/gpuenv/requirements.txt" \\
     gpuenv.torch="2.14.1+cu126" \\
     gpuenv.variant="cu126" \\
     gpuenv.cuda="12.6" \\
@@ -95,19 +135,6 @@ LABEL org.opencontainers.image.title="torch 2.14.1+cu126 · torchvision 0.29.1+c
     gpuenv.gpus="NVIDIA H100 (9.0)" \\
     gpuenv.driver="525.60.13" \\
     gpuenv.architectures="sm_80 sm_90"
-# files written by the container get this user id: --build-arg UID=1000
-ARG UID="1000"
-RUN groupadd --non-unique --gid "${UID}" gpuenv \\
-    && useradd --non-unique --no-log-init --create-home --uid "${UID}" --gid gpuenv gpuenv \\
-    && install --directory --owner gpuenv --group gpuenv /workspace
-COPY --from=build /opt/gpuenv /opt/gpuenv
-COPY --from=build /opt/venv /opt/venv
-ENV PATH="/opt/venv/bin:${PATH}"
-ENV VIRTUAL_ENV="/opt/venv" \\
-    PYTHONUNBUFFERED="1" \\
-    NVIDIA_VISIBLE_DEVICES="all" \\
-    NVIDIA_DRIVER_CAPABILITIES="compute,utility" \\
-    NVIDIA_REQUIRE_CUDA="driver>=525.60.13"
 USER ${UID}
 WORKDIR /workspace
 
@@ -116,6 +143,8 @@ RUN ["python", "/opt/gpuenv/check.py", "built", "--torch", "2.14.1+cu126", "--cu
 # queries the driver only: does not start CUDA or use GPU memory
 HEALTHCHECK --interval=5m --timeout=30s --start-period=30s \\
     CMD ["python", "/opt/gpuenv/check.py", "driver", "--driver", "525.60.13"]
+# refuses a driver that is too old; to go without: docker run --entrypoint COMMAND
+ENTRYPOINT ["python", "/opt/gpuenv/check.py", "start", "--driver", "525.60.13", "--"]
 CMD ["python", "/opt/gpuenv/check.py", "gpus"]
 """
 
@@ -195,7 +224,7 @@ def test_an_address_that_pip_would_split_is_refused(place: str) -> None:
 def test_a_file_that_was_asked_for_by_its_address_is_fetched_from_there() -> None:
     url = "https://files.example.com/mylib-1.0-py3-none-any.whl"
     text = render_dockerfile(recipe(locked(None, locked_file("mylib", "1.0", url=url, index=None))))
-    assert f"'mylib @ {url} --hash=sha256:" in text
+    assert f"\nmylib @ {url} --hash=sha256:" in text
     with pytest.raises(UsageError):
         render_dockerfile(recipe(locked(None, locked_file("mylib", "1.0", url=f"{url}\n'", index=None))))
 
@@ -236,9 +265,9 @@ def test_a_label_is_what_was_said(gpu: str) -> None:
 )
 def test_the_script_arrives_as_it_is(lines: list[str]) -> None:
     text = render_dockerfile(recipe(check="\n".join([*lines, "end"])))
-    start = text.index("RUN printf", text.index("# the check of this image"))
-    written = text[start : text.index(" \\\n    > /opt/gpuenv/check.py", start)]
-    assert shlex.split(written.replace("\\\n", ""))[3:] == "\n".join([*lines, "end"]).splitlines()
+    match = re.search(r"^COPY <<'(EOF_*)' /opt/gpuenv/check\.py\n(.*?)\n\1\n", text, re.DOTALL | re.MULTILINE)
+    assert match is not None
+    assert match[2] == "\n".join([*lines, "end"])
 
 
 def test_the_commands_are_lists() -> None:

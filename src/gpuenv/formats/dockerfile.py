@@ -1,7 +1,7 @@
 """Format `dockerfile`: an image with the plan's very files, made in one stage and copied into another.
 
 What the build needs, an index, its cache and a compiler, stays in the first stage: neither the image nor its
-history knows of it. No heredocs: buildah reads them from 1.33 on only.
+history knows of it. CUDA's libraries and torch are layers of their own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import shlex
 from collections.abc import Iterable
 
+from gpuenv.formats.dockerfile_facts import ENVIRONMENT, OWN, REQUIREMENTS, expected, labels, title, variables
 from gpuenv.formats.dockerfile_syntax import assignments, comment, quoted, written
 from gpuenv.i18n.messages import N_, tr
 from gpuenv.model.errors import Fix, UsageError
@@ -17,18 +18,16 @@ from gpuenv.model.image import BaseImage, ImageRecipe
 from gpuenv.model.locked import LockedFile
 from gpuenv.secrets.url_credentials import without_userinfo
 
-_ENVIRONMENT = "/opt/venv"
-_OWN = "/opt/gpuenv"
-CHECK = f"{_OWN}/check.py"
-_REQUIREMENTS = f"{_OWN}/requirements.txt"
+CHECK = f"{OWN}/check.py"
+_CONSTRAINTS = f"{OWN}/constraints.txt"
+_LAYERS = "/opt/layers"
 USER = "gpuenv"
 _REMOTE = ("http://", "https://")
 _PLATFORMS = {"linux-64": "linux/amd64", "linux-aarch64": "linux/arm64"}
 _WORKPLACE = "/workspace"
-PYTHON = f"{_ENVIRONMENT}/bin/python"
-# The driver's libraries, which the container toolkit of old puts there; not CUDA's own, which must not go
-# before those that torch brings.
-_LIBRARIES = "/usr/local/nvidia/lib:/usr/local/nvidia/lib64"
+PYTHON = f"{ENVIRONMENT}/bin/python"
+# so that compiled bytecode is the same each time it is made: it names its source by hash, not by time
+_EPOCH = "SOURCE_DATE_EPOCH=315532800"
 _COMPILE_HERE = N_("compile your own code here, into {place}: the compiler stays in this stage")
 
 FILE_NAME = "Dockerfile.gpu"
@@ -57,7 +56,7 @@ def render_dockerfile(recipe: ImageRecipe) -> str:
 
 def _head(recipe: ImageRecipe) -> list[str]:
     lines = [
-        _title(recipe),
+        title(recipe),
         tr("made by gpuenv {version}: {command}", version=recipe.version, command=recipe.asked),
         *_needs(recipe),
         "",
@@ -66,7 +65,8 @@ def _head(recipe: ImageRecipe) -> list[str]:
         tr("the second runs torch on every GPU and reports the result")
         if recipe.cuda
         else tr("the second runs torch and reports the result"),
-        tr("podman and buildah work as well; docker 23 or newer, or with BuildKit"),
+        tr("docker 23 or newer, or with BuildKit; podman 4.8 or newer and buildah 1.33 or newer"),
+        *_to_add_a_package(),
     ]
     registry = [
         "",
@@ -74,13 +74,6 @@ def _head(recipe: ImageRecipe) -> list[str]:
         f"ARG REGISTRY={quoted(recipe.run.registry)}",
     ]
     return [*comment(*lines), *(registry if recipe.run.registry else ())]
-
-
-def _title(recipe: ImageRecipe) -> str:
-    plan = recipe.locked.plan
-    stack = [f"{package.name} {package.version}" for package in plan.packages[: len(plan.pins)]]
-    cuda = [f"CUDA {recipe.cuda}"] if recipe.cuda else []
-    return " · ".join([*stack, *cuda, f"Python {plan.python}"])
 
 
 def _needs(recipe: ImageRecipe) -> list[str]:
@@ -100,33 +93,70 @@ def _build_stage(recipe: ImageRecipe) -> list[str]:
         *_packages((*base.packages, *base.build_packages)),
         *_python_check(base, plan.python),
         *_for_compilers(recipe),
-        f"WORKDIR {_OWN}",
+        f"WORKDIR {OWN}",
         *comment(tr("all packages, each file by its hash")),
-        *written(_REQUIREMENTS, (_requirement(file) for file in recipe.locked.files)),
+        *written(REQUIREMENTS, (_requirement(file) for file in recipe.locked.files)),
         *_installing(recipe),
-        f"    python3 -m venv {_ENVIRONMENT} \\",
-        f"    && {PYTHON} -m pip --disable-pip-version-check install \\",
-        f"        --no-deps --require-hashes --requirement {_REQUIREMENTS}",
-        *(comment(tr(_COMPILE_HERE, place=_ENVIRONMENT)) if base.flavour == "cuda-devel" else ()),
+        f"    python3 -m venv {ENVIRONMENT} \\",
+        f"    && {_EPOCH} {PYTHON} -m pip --disable-pip-version-check install \\",
+        f"        --no-deps --require-hashes --requirement {REQUIREMENTS} \\",
+        f"    && {PYTHON} -m pip --disable-pip-version-check freeze > {_CONSTRAINTS}",
+        *(comment(tr(_COMPILE_HERE, place=ENVIRONMENT)) if base.flavour == "cuda-devel" else ()),
         *comment(tr("the check of this image; it needs only torch")),
         *written(CHECK, recipe.check.splitlines()),
+        *comment(tr("layers of their own: what is as before is not pulled again with a newer torch")),
+        *_layers(recipe),
     ]
+
+
+def _to_add_a_package() -> list[str]:
+    return [
+        "",
+        tr("to add a package, in a Dockerfile of your own, with torch held as it is:"),
+        "  FROM torch",
+        "  USER root",
+        f"  RUN python -m pip install --constraint {_CONSTRAINTS} einops",
+        f"  USER {USER}",
+    ]
+
+
+def _folders(recipe: ImageRecipe) -> tuple[str, ...]:
+    """Return the folders of site-packages that are most of an environment; CUDA's libraries first."""
+    return ("nvidia", "torch") if recipe.cuda else ("torch",)
+
+
+def _packages_folder(recipe: ImageRecipe) -> str:
+    return f"{ENVIRONMENT}/lib/python{recipe.locked.plan.python}/site-packages"
+
+
+def _layers(recipe: ImageRecipe) -> list[str]:
+    folders = " ".join(f"{_packages_folder(recipe)}/{name}" for name in _folders(recipe))
+    # releases of torch before 2.0 bring CUDA's libraries within
+    return [f"RUN mkdir -p {_LAYERS} {folders} \\", f"    && mv {folders} {_LAYERS}/"]
+
+
+def _copied_layers(recipe: ImageRecipe) -> list[str]:
+    of_cuda, of_torch = (
+        [f"COPY --from=build {_LAYERS}/{name} {_packages_folder(recipe)}/{name}" for name in names]
+        for names in (_folders(recipe)[:-1], _folders(recipe)[-1:])
+    )
+    return [*of_cuda, f"COPY --from=build {ENVIRONMENT} {ENVIRONMENT}", *of_torch]
 
 
 def _run_stage(recipe: ImageRecipe) -> list[str]:
     return [
         *_from(recipe.run),
-        *assignments("LABEL", _labels(recipe)),
         *_packages(recipe.run.packages),
         *comment(tr("files written by the container get this user id: --build-arg UID=1000")),
         'ARG UID="1000"',
         f'RUN groupadd --non-unique --gid "${{UID}}" {USER} \\',
         f'    && useradd --non-unique --no-log-init --create-home --uid "${{UID}}" --gid {USER} {USER} \\',
         f"    && install --directory --owner {USER} --group {USER} {_WORKPLACE}",
-        f"COPY --from=build {_OWN} {_OWN}",
-        f"COPY --from=build {_ENVIRONMENT} {_ENVIRONMENT}",
-        f'ENV PATH="{_ENVIRONMENT}/bin:${{PATH}}"',
-        *assignments("ENV", _variables(recipe)),
+        *_copied_layers(recipe),
+        f"COPY --from=build {OWN} {OWN}",
+        f'ENV PATH="{ENVIRONMENT}/bin:${{PATH}}"',
+        *assignments("ENV", variables(recipe)),
+        *assignments("LABEL", labels(recipe)),  # last: they change with torch
         "USER ${UID}",
         f"WORKDIR {_WORKPLACE}",
     ]
@@ -145,9 +175,20 @@ def _end(recipe: ImageRecipe) -> list[str]:
     )
     return [
         *comment(tr("needs no GPU: fails if this torch has no code for one of the intended GPUs")),
-        f"RUN {json.dumps([*check, 'built', *_expected(recipe)])}",
+        f"RUN {json.dumps([*check, 'built', *expected(recipe)])}",
         *health,
+        *_entry_point(recipe, check),
         f"CMD {json.dumps([*check, 'gpus'])}",
+    ]
+
+
+def _entry_point(recipe: ImageRecipe, check: list[str]) -> list[str]:
+    """Let the driver be checked before anything runs: with CDI nobody reads NVIDIA_REQUIRE_CUDA."""
+    if not recipe.driver:
+        return []
+    return [
+        *comment(tr("refuses a driver that is too old; to go without: docker run --entrypoint COMMAND")),
+        f"ENTRYPOINT {json.dumps([*check, 'start', '--driver', recipe.driver, '--'])}",
     ]
 
 
@@ -235,48 +276,3 @@ def _installing(recipe: ImageRecipe) -> list[str]:
     how = "docker build --secret id=netrc,src=$HOME/.netrc"
     netrc = "    --mount=type=secret,id=netrc,target=/root/.netrc \\"
     return [*comment(tr("an index requires a password: {command}", command=how)), cache, netrc]
-
-
-def _labels(recipe: ImageRecipe) -> dict[str, str]:
-    plan = recipe.locked.plan
-    torch = plan.packages[0]
-    facts = {
-        "org.opencontainers.image.title": _title(recipe),
-        "org.opencontainers.image.base.name": recipe.run.reference,
-        "org.opencontainers.image.base.digest": recipe.run.digest or "",
-        "gpuenv.version": recipe.version,
-        "gpuenv.torch": torch.version,
-        "gpuenv.variant": plan.variant,
-        "gpuenv.cuda": str(recipe.cuda or ""),
-        "gpuenv.python": plan.python,
-        "gpuenv.gpus": ", ".join(recipe.gpus),
-        "gpuenv.driver": recipe.driver or "",
-        "gpuenv.architectures": " ".join(recipe.architectures),
-    }
-    return {name: value for name, value in facts.items() if value}
-
-
-def _variables(recipe: ImageRecipe) -> dict[str, str]:
-    """Return the variables, for the container toolkit as well.
-
-    It refuses to start the container under an older driver. `driver>=` is what the plan needs; NVIDIA's own
-    images ask for `cuda>=`, which keeps out drivers that run newer CUDA by minor-version compatibility.
-    https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
-    """
-    facts = {"VIRTUAL_ENV": _ENVIRONMENT, "PYTHONUNBUFFERED": "1"}
-    if recipe.cuda:
-        facts["NVIDIA_VISIBLE_DEVICES"] = "all"
-        facts["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
-    if recipe.driver:
-        facts["NVIDIA_REQUIRE_CUDA"] = f"driver>={recipe.driver}"
-    if recipe.run.has_toolkit:
-        facts["LD_LIBRARY_PATH"] = _LIBRARIES
-    return facts
-
-
-def _expected(recipe: ImageRecipe) -> list[str]:
-    words = ["--torch", recipe.locked.plan.packages[0].version]
-    if recipe.cuda:
-        words += ["--cuda", str(recipe.cuda)]
-    words += [word for capability in recipe.capabilities for word in ("--gpu", capability)]
-    return words + [word for capability in recipe.alone for word in ("--alone", capability)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Mapping
 
 from gpuenv.formats.shell import one_line
@@ -11,8 +10,15 @@ _CONTINUED = " \\\n    "
 
 
 def written(path: str, lines: Iterable[str]) -> list[str]:
-    """Return an instruction that writes a file of these lines, none of which holds a line break."""
-    return ["RUN printf '%s\\n' \\", *(f"    {shlex.quote(line)} \\" for line in lines), f"    > {path}"]
+    """Return an instruction that writes a file of these lines, none of which holds a line break.
+
+    Nothing in a here-document is expanded whose end is quoted:
+    https://docs.docker.com/reference/dockerfile/#here-documents
+    """
+    content, end = list(lines), "EOF"
+    while end in content:
+        end += "_"
+    return [f"COPY <<'{end}' {path}", *content, end, ""]  # hadolint 2.12 wants the empty line
 
 
 def assignments(word: str, values: Mapping[str, str]) -> list[str]:

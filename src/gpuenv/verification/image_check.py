@@ -3,11 +3,13 @@
 check.py built ...    when the image is built, without a GPU
 check.py driver ...   where it runs: the driver alone, quickly, without CUDA
 check.py gpus         where it runs: tests on every GPU, compared with the CPU
+check.py start ...    where it runs: a command, after `--`, under a driver that is new enough
 """
 
 import argparse
 import ctypes
 import importlib
+import os
 import sys
 from functools import partial
 from typing import Any, Dict, Iterator, Set, Tuple
@@ -111,15 +113,21 @@ def work(torch: Any, x: Any) -> Dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("built", "driver", "gpus"))
+    parser.add_argument("what", choices=("built", "driver", "gpus", "start"))
     parser.add_argument("--torch")
     parser.add_argument("--cuda")
     parser.add_argument("--gpu", action="append", default=[])
     parser.add_argument("--alone", action="append", default=[])
     parser.add_argument("--driver")
-    namespace = parser.parse_args()
+    words, command = sys.argv[1:], ["python"]
+    if "--" in words:
+        words, command = words[: words.index("--")], words[words.index("--") + 1 :]
+    namespace = parser.parse_args(words)
+    checks = {"built": built, "driver": driver, "gpus": gpus, "start": driver}
     try:
-        faults = list({"built": built, "driver": driver, "gpus": gpus}[namespace.what](namespace))
+        faults = list(checks[namespace.what](namespace))
+        if namespace.what == "start" and not faults:
+            os.execvp(command[0], command)
     except Exception as error:
         faults = ["{}: {}".format(type(error).__name__, error)]
     for fault in faults:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuenv.cli.commands.plan.options import PlanArguments
 from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
-from gpuenv.files.write_output import refuse_foreign_file
+from gpuenv.files.write_output import make_folder, refuse_foreign_file
 from gpuenv.formats.json import render_plan_data
 from gpuenv.i18n.messages import tr
 from gpuenv.images.recipe import plan_image, write_ignore_file
@@ -18,6 +18,7 @@ def dockerfile(wanted: PlanArguments, base: str, output: Path | None, console: C
     """Plan, and write the Dockerfile of an image with that plan to a file or stdout."""
     if output is not None:
         refuse_foreign_file(output)
+        make_folder(output.parent)
     with console.working(tr("reading indexes")):
         decided, text = plan_image(options_of(wanted, ("gpuenv", "dockerfile")), base, os.environ)
     data = {**render_plan_data(decided), "dockerfile": text}
