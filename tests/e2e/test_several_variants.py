@@ -244,6 +244,39 @@ def test_a_variant_that_no_build_is_left_of_is_refused_by_its_name(user: Program
     assert done.status == 3
     error = json.loads(done.out)["error"]
     assert "--for cu118" in error["message"]
+    assert error["fixes"][-1]["text"] == "or omit --for cu118"
+    assert not any(fix["command"] for fix in error["fixes"])
+
+
+def test_a_machine_that_is_described_counts_for_what_is_for_gpus(user: Program) -> None:
+    """A GTX 1080 Ti has no code in builds for CUDA 13.0."""
+    described = ("--gpu", "6.1", "--driver", "580.82.07", "--format", "json")
+    done = user.run("plan", "--for", "cpu", "--for", "cu126", "torch", *described)
+    assert done.status == 0, done.err
+    done = user.run("plan", "--for", "cpu", "--for", "cu130", "torch", *described)
+    assert done.status == 3
+    assert "--for cu130" in done.err
+
+
+@pytest.mark.slow
+def test_another_requirement_moves_all_variants_to_a_release_that_it_allows(
+    user: Program, network: Network, tmp_path: Path
+) -> None:
+    """Alone, the one for CUDA 13.0 would not have to move as far as both."""
+    network.publish(tiny_wheel(tmp_path, "bound", "1.0", requires=("torch<2.14",), tag=TAG))
+    for name, releases in {"cpu": ("2.12.0",), "cu130": ("2.12.0", "2.13.0")}.items():
+        for torch in releases:
+            network.publish(tiny_torch(tmp_path / name, f"{torch}+{name}", cuda=None), name)
+    done = user.run(
+        "plan", "--for", "cpu", "--for", "cu130", "--python", PYTHON, "torch", "bound",
+        "--mirror", "official", "--format", "json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    data = json.loads(done.out)["data"]
+    releases = [item["plan"]["packages"][0]["version"] for item in data["variants"]]
+    assert [release.partition("+")[2] for release in releases] == ["cpu", "cu130"]
+    assert {release.partition("+")[0] for release in releases} == {data["torch"]}
+    assert data["torch"] in {"2.12.0", "2.13.0"}
 
 
 def test_json_tells_each_plan_by_its_name_and_the_shared_release(user: Program) -> None:

@@ -126,12 +126,15 @@ def _options_of(name: str, options: PlanOptions) -> PlanOptions:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Say of an error which variant it is about."""
+    """Say of an error which variant it is about; the commands of its fixes would plan that one alone."""
     try:
         yield
     except GpuenvError as error:
         error.message = tr("--for {name}: {problem}", name=name, problem=error.message)
         error.args = (error.message,)
+        if isinstance(error, Unsatisfiable):
+            without = Fix(tr("or omit --for {name}", name=name))
+            error.fixes = (*(Fix(fix.text) for fix in error.fixes), without)
         raise
 
 
