@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
-_METAL = "mps_available"  # the fact that torch can use the GPU of a Mac
+_OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple or Intel
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
@@ -204,8 +204,8 @@ def _judged(
 
 
 def _needs_no_cuda(matches: tuple[SignatureMatch, ...], reported: Reported) -> bool:
-    """Whether a text is from a Mac that uses its own GPU, or is a mere report of a Mac."""
-    if reported.value(_METAL) == "True":
+    """Whether a text is from a machine that uses a GPU without CUDA, or is a mere report of a Mac."""
+    if reported.value(_OTHER_GPU) == "True":
         return True
     lines = [line.text for match in matches if match.id == _SAYS_NO_GPU for line in match.lines]
     is_mac = circumstances(reported.values).get("system") == "macos"
