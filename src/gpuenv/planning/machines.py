@@ -146,6 +146,12 @@ def locate(
 ) -> Target:
     """Return what the plan must work on: NVIDIA's GPUs and the CPU, or what else there is or is asked for."""
     asked = request.accelerator
+    if asked in (None, "cuda") and len(machines) == 1 and machines[0].l4t is not None:
+        from gpuenv.resolution.accelerators.jetson import choose_board  # noqa: PLC0415 - for boards alone
+
+        board = choose_board(machines[0], options.devices, knowledge)
+        if board is not None:
+            return board
     if asked in (None, "cuda", "cpu") and not any(has_other_builds(machine) for machine in machines):
         return choose_target(machines, options.devices, cpu=asked == "cpu")
     from gpuenv.resolution.accelerators.kinds import choose_accelerated  # noqa: PLC0415 - for such alone

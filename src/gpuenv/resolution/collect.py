@@ -59,13 +59,17 @@ def named_listings(
     return with_variants(listings, target, knowledge)
 
 
+def plugins_of(target: Target) -> tuple[str, ...]:
+    """Return the projects that make torch for the CPU use the target's accelerators."""
+    return ("torch-npu",) if target.kind == "npu" else ()
+
+
 def collect_companions(
     listings: tuple[Listing, ...], target: Target, bound: tuple[str, ...] = ()
 ) -> AvailableCompanions:
     """Return the files of the companions, and of projects bound to torch, that fit the target's systems."""
     places: dict[tuple[str, Version], list[IndexedFile]] = defaultdict(list)
-    plugins = ("torch-npu",) if target.kind == "npu" else ()
-    for project in (*COMPANIONS, *plugins, *bound):
+    for project in (*COMPANIONS, *plugins_of(target), *bound):
         for item in fitting(_indexed_files(listings, project, target), target):
             places[project, item.release].append(item)
     down = {str(listing.project): listing for listing in reversed(listings) if listing.problem}

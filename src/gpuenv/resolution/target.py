@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,11 +11,15 @@ from msgspec.structs import replace
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
-from gpuenv.model.accelerator import Accelerator, AcceleratorKind
+from gpuenv.model.accelerator import AcceleratorKind
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import Driver, DriverVersion, Gpu, Machine
 from gpuenv.model.wheel import Platform
+from gpuenv.resolution.target_device import TargetDevice, UnusedDevice
+
+if TYPE_CHECKING:
+    from gpuenv.knowledge.accelerators import JetsonRelease
 
 PLATFORMS_BY_SYSTEM: dict[tuple[str, str], Platform] = {
     ("linux", "x86_64"): "linux-64",
@@ -52,39 +57,12 @@ class TargetGpu(Struct, frozen=True):
         return self.machine.source_of(f"gpus.{self.gpu.index}.compute_capability")
 
 
-class TargetDevice(Struct, frozen=True):
-    """A device, other than an NVIDIA GPU, that the plan must work on."""
-
-    accelerator: Accelerator
-    machine: Machine
-
-    @property
-    def label(self) -> str:
-        """The device in words: its name and architecture."""
-        name, architecture = self.accelerator.name, self.accelerator.architecture
-        if name is None:
-            return architecture or self.accelerator.vendor
-        return name if architecture in (None, name) else f"{name} ({architecture})"
-
-    @property
-    def source(self) -> str:
-        """Where its architecture was read."""
-        field = f"accelerators.{self.machine.accelerators.index(self.accelerator)}.architecture"
-        return self.machine.source_of(field)
-
-
-class UnusedDevice(Struct, frozen=True):
-    """A device that the plan leaves unused, and the reason in words."""
-
-    device: TargetDevice
-    because: Because
-
-
 class Target(Struct, frozen=True):
     """The machines of one plan and what counts of them; without GPUs and devices the plan is for the CPU.
 
     `kind` is that of the accelerators; `gpus` are NVIDIA's, `devices` all others. `unused` are devices that
     there is no build for, `beside` those that a build is not chosen for, such as a part of the processor.
+    `board` is what is known of a Jetson that runs only what was built for it.
     """
 
     machines: tuple[Machine, ...]
@@ -94,11 +72,13 @@ class Target(Struct, frozen=True):
     devices: tuple[TargetDevice, ...] = ()
     unused: tuple[UnusedDevice, ...] = ()
     beside: tuple[TargetDevice, ...] = ()
+    board: JetsonRelease | None = None
 
     @property
     def is_accelerated(self) -> bool:
         """Whether its builds stand in accelerator-builds.json: all but CUDA's, and the CPU's off macOS."""
-        return self.kind not in ("cuda", "cpu") or self.platform in ("osx-arm64", "osx-64")
+        special = self.board is not None or self.platform in ("osx-arm64", "osx-64")
+        return special or self.kind not in ("cuda", "cpu")
 
     @property
     def machine_label(self) -> str:

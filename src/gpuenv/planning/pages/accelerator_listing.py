@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
@@ -14,9 +15,10 @@ from gpuenv.indexes.wheel_files import parse_name
 from gpuenv.knowledge.accelerator_facts import PlannableBuild
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import IndexSource, Listing
-from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import WheelFile
+from gpuenv.resolution.accelerators import jetson
 from gpuenv.resolution.accelerators.collect import planned_builds
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.target import Target
 
 _TORCH = canonicalize_name("torch")
@@ -29,39 +31,56 @@ def known_accelerator_files(
 ) -> tuple[Listing, ...]:
     """Return what the indexes of the target's kind are known to list, a listing an index and project."""
     builds = planned_builds(target, knowledge)
-    indexes = tuple(dict.fromkeys(build.index for build in builds))
+    sources = {_source(build, target, knowledge, environ): None for build in builds}
     return tuple(
-        _listing(index, project, builds, knowledge, environ) for index in indexes for project in projects
+        _listing(source, project, own, knowledge)
+        for source in sources
+        for own in ([build for build in builds if _source(build, target, knowledge, environ) == source],)
+        for project in projects
     )
 
 
+def indexes_of(
+    target: Target, knowledge: Knowledge, builds: tuple[Candidate, ...]
+) -> tuple[IndexSource, ...]:
+    """Return the indexes beside the PyTorch index that builds which would run are on: they are read, too."""
+    needed = [item.accelerated for item in builds if item.accelerated]
+    if any(build.index in ("pytorch", _PYPI) for build in needed):
+        return ()
+    sources = (_source(build, target, knowledge, {}) for build in needed)
+    return tuple(dict.fromkeys(replace(source, kind="pytorch") for source in sources))
+
+
 def _listing(
-    index: str,
-    project: NormalizedName,
-    builds: tuple[PlannableBuild, ...],
-    knowledge: Knowledge,
-    environ: Mapping[str, str],
+    source: IndexSource, project: NormalizedName, builds: Iterable[PlannableBuild], knowledge: Knowledge
 ) -> Listing:
-    source = _source(index, knowledge, environ)
-    own = (build for build in builds if build.index == index)
-    files = {file.filename: file for build in own for file in _files(build, project, source.url, knowledge)}
+    files = {
+        file.filename: file for build in builds for file in _files(build, project, source.url, knowledge)
+    }
     return Listing(source, project, tuple(files.values()), project_page(source.url, project))
 
 
-def _source(index: str, knowledge: Knowledge, environ: Mapping[str, str]) -> IndexSource:
+def _source(
+    build: PlannableBuild, target: Target, knowledge: Knowledge, environ: Mapping[str, str]
+) -> IndexSource:
     origin = tr("the listing shipped with gpuenv")
-    if index == _PYPI:
+    if build.index == _PYPI:
         return IndexSource("snapshot", default_index(environ) or _PYPI, origin, _PYPI)
-    known = knowledge.accelerators.index(index)
-    address = known.address.partition("/{variant}")[0] if known else index
-    return IndexSource("snapshot", address, origin, index)
+    if target.board is not None:
+        address = jetson.address_of(target, build.variant, knowledge) or build.index
+        return IndexSource("snapshot", address, origin, build.index)
+    known = knowledge.accelerators.index(build.index, target.kind)
+    address = known.address.partition("/{variant}")[0] if known else build.index
+    address = address.removesuffix("/xpu").rstrip("/")  # a folder of the PyTorch index
+    return IndexSource("snapshot", address, origin, build.index)
 
 
 def _files(
     build: PlannableBuild, project: NormalizedName, address: str, knowledge: Knowledge
 ) -> Iterator[WheelFile]:
     for version in _versions(build, project, knowledge):
-        local = "" if build.index == _PYPI or version.local else f"+{build.variant}"
+        plain = build.index in (_PYPI, jetson.INDEX) or version.local
+        local = "" if plain else f"+{build.variant}"
         head = f"{project.replace('-', '_')}-{version}{local}"
         if project == _TORCH and build.build:
             head = f"{head}-{build.build}"
@@ -75,7 +94,7 @@ def _files(
                     name.tags,
                     filename,
                     _url(build, address, filename),
-                    Variant(name.local.name) if name.local else None,
+                    build.variant if name.local or build.index == jetson.INDEX else None,
                     assumed=build.evidence == "assumed",
                 )
 

@@ -30,9 +30,9 @@ from gpuenv.planning.mirrors.choose import Chosen, choose, named_source
 from gpuenv.planning.mirrors.sources import DEFAULT, SourceContext
 from gpuenv.planning.mirrors.stand_ins import SourceReader, read_fallback_mirrors
 from gpuenv.planning.options import PlanOptions
-from gpuenv.planning.pages.shipped_listing import known_digests, known_files
+from gpuenv.planning.pages.shipped_listing import known_digests, known_files, own_sources
 from gpuenv.resolution.candidate import Candidate, release_of
-from gpuenv.resolution.collect import builds_worth_asking
+from gpuenv.resolution.collect import builds_worth_asking, plugins_of
 from gpuenv.resolution.digests import (
     Contradiction,
     need_known_digests,
@@ -76,11 +76,7 @@ def list_files(
     What is read is enough to choose for `target`, and for each of `others` of the same platform.
     """
     beside = (*request.companions, *pinned_companions(request, knowledge))
-    if target.is_accelerated:
-        from gpuenv.resolution.accelerators.collect import PLUGINS  # noqa: PLC0415
-
-        beside += PLUGINS.get(target.kind, ())
-    projects = tuple(canonicalize_name(name) for name in ("torch", *beside))
+    projects = tuple(canonicalize_name(name) for name in ("torch", *beside, *plugins_of(target)))
     configuration = _with_wheelhouses(options, environ)
     check_wheelhouses((*options.find_links, *filter(is_file_url, options.mirrors)))
     builds = builds_worth_asking(request, target, knowledge, others)
@@ -95,16 +91,12 @@ def list_files(
     chosen = choose(options.mirrors, context, by_itself=not options.offline)
 
     def known() -> tuple[Listing, ...]:
-        shipped = known_files(projects, target, knowledge, context.mirrors.find("official"), environ)
-        if not target.is_accelerated:
-            return shipped
-        from gpuenv.planning.pages.accelerator_listing import known_accelerator_files  # noqa: PLC0415
-
-        return (*known_accelerator_files(projects, target, knowledge, environ), *shipped)
+        return known_files(projects, target, knowledge, context.mirrors.find("official"), environ)
 
     with HttpClient(environ, access=configuration.access, offline=options.offline) as client:
         reader = SourceReader(projects, client)
-        listings = reader.read((*configuration.find_links, *chosen.sources))
+        own = own_sources(target, knowledge, builds)
+        listings = reader.read((*configuration.find_links, *chosen.sources, *own))
         listings = _with_folders(listings, chosen, builds, request, context, reader)
         fallback = read_fallback_mirrors(chosen, listings, context, reader)
     chosen, listings = fallback.chosen, fallback.listings

@@ -11,8 +11,9 @@ from gpuenv import matrices
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.snapshot import Bases, Pairing, read_snapshot
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.index import Listing
+from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
+from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.rules.platform_tags import named_for_platform
 from gpuenv.resolution.target import Target
 
@@ -44,7 +45,23 @@ def known_files(
         for row in matrices.load("wheels")
         if row["project"] in wanted and fitting[row["filename"].rpartition("-")[2]]
     )
-    return read_snapshot(rows, builds, pairings, projects, bases)
+    listings = read_snapshot(rows, builds, pairings, projects, bases)
+    if not target.is_accelerated:
+        return listings
+    from gpuenv.planning.pages.accelerator_listing import known_accelerator_files  # noqa: PLC0415
+
+    return (*known_accelerator_files(projects, target, knowledge, environ), *listings)
+
+
+def own_sources(
+    target: Target, knowledge: Knowledge, builds: tuple[Candidate, ...]
+) -> tuple[IndexSource, ...]:
+    """Return the indexes beside the PyTorch index that builds for an accelerator are on."""
+    if not target.is_accelerated:
+        return ()
+    from gpuenv.planning.pages.accelerator_listing import indexes_of  # noqa: PLC0415
+
+    return indexes_of(target, knowledge, builds)
 
 
 class _Fitting(dict[str, bool]):

@@ -12,7 +12,8 @@ from gpuenv.knowledge.accelerator_facts import PlannableBuild
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.variant import CPU, Variant
-from gpuenv.model.wheel import WheelFile
+from gpuenv.model.wheel import IndexKind, WheelFile
+from gpuenv.resolution.accelerators import jetson
 from gpuenv.resolution.candidate import Candidate, IndexedFile, release_of
 from gpuenv.resolution.target import Target
 
@@ -75,7 +76,8 @@ def accelerated_candidates(
         # a release may have several rows, for several Pythons
         candidates.setdefault((key, build.torch_npu), _candidate(key, files.get(key, []), build))
     known = {(candidate.torch, candidate.variant) for candidate in candidates.values()}
-    for key, listed in () if target.kind in PLUGINS else tuple(files.items()):
+    by_row = target.kind in PLUGINS or target.board is not None
+    for key, listed in () if by_row else tuple(files.items()):
         if key[:2] not in known and key[1].kind == target.kind:
             candidates[key] = _candidate(key, listed, _unknown_build(key, target, knowledge))
     return tuple(candidates.values())
@@ -83,6 +85,8 @@ def accelerated_candidates(
 
 def planned_builds(target: Target, knowledge: Knowledge) -> tuple[PlannableBuild, ...]:
     """Return the known builds of the target's kind for its platform, of indexes that count."""
+    if target.board is not None:
+        return jetson.builds_for(target, knowledge)
     builds = knowledge.accelerators.builds_of(target.kind, target.platform)
     return tuple(build for build in builds if build.index in PLANNED_INDEXES)
 
@@ -97,7 +101,7 @@ def index_of(item: IndexedFile, target: Target) -> str:
     if target.kind == "npu":
         return _ANY
     named = item.listing.source.name or ""
-    if named.startswith("amd"):
+    if named.startswith(("amd", jetson.INDEX)):
         return named
     return "pytorch" if item.file.version.local else "pypi"
 
@@ -108,7 +112,8 @@ def _candidate(key: _Key, files: Iterable[IndexedFile], build: PlannableBuild) -
     fitting = tuple(
         item for item in files if declared is None or declared.contains(item.file.version, prereleases=True)
     )
-    return Candidate(torch, variant, "pypi" if index == "pypi" else "pytorch", None, fitting, build)
+    kind: IndexKind = "pypi" if index in ("pypi", _ANY, jetson.INDEX) else "pytorch"
+    return Candidate(torch, variant, kind, None, fitting, build)
 
 
 def _unknown_build(key: _Key, target: Target, knowledge: Knowledge) -> PlannableBuild:

@@ -9,6 +9,10 @@ from gpuenv.model.machine import Machine
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.target import Target
 
+# Windows that end before it are closed: support is for two minor releases either way. Later ones end where
+# their page was written. https://github.com/ROCm/rocm-install-on-linux user/kernel-space compatibility
+_OPEN_FROM = (6, 4)
+
 
 def window_of(machine: Machine, knowledge: Knowledge) -> DriverWindow | None:
     """Return what is stated of the machine's driver, None where it is not known.
@@ -38,7 +42,8 @@ def is_stated(candidate: Candidate, target: Target, knowledge: Knowledge) -> boo
 def supports(window: DriverWindow, release: Release) -> bool:
     """Whether a window states a release of ROCm, or one so new that its page could not."""
     stated = stated_releases(window)
-    return release[:2] in stated or release[:2] > max(stated)
+    newest = max(stated)
+    return release[:2] in stated or (newest >= _OPEN_FROM and release[:2] > newest)
 
 
 def stated_releases(window: DriverWindow) -> tuple[Release, ...]:

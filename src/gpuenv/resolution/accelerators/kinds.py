@@ -18,7 +18,8 @@ from gpuenv.model.wheel import Platform
 from gpuenv.resolution.accelerators.collect import accelerated_candidates
 from gpuenv.resolution.candidate import Failure
 from gpuenv.resolution.rules.accelerators import CODE_RULES
-from gpuenv.resolution.target import Target, TargetDevice, UnusedDevice, choose_target, common_platform
+from gpuenv.resolution.target import Target, choose_target, common_platform
+from gpuenv.resolution.target_device import TargetDevice, UnusedDevice
 
 _ORDER: tuple[AcceleratorKind, ...] = ("rocm", "xpu", "mps", "npu")  # of equals, the first
 

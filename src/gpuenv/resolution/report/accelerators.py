@@ -43,6 +43,7 @@ def accelerated_warnings(question: ResolutionInput, solution: Solution) -> tuple
         *_windows(question, solution),
         *_wsl(target, solution),
         *_cann(target, solution),
+        *_board(target, solution),
     )
 
 
@@ -71,6 +72,15 @@ def accelerated_rationale(question: ResolutionInput, solution: Solution) -> tupl
         if build.torch_npu and build.cann:
             text = tr("torch_npu {version} is made for CANN {cann}", version=build.torch_npu, cann=build.cann)
             reasons.append(Because(text, candidate.source))
+    if question.target.board is not None:
+        board = question.target.board
+        text = tr(
+            "JetPack {jetpack} has CUDA {cuda}; torch for it is on {index}",
+            jetpack=board.jetpack,
+            cuda=board.cuda,
+            index=solution.torch.listing.source.url,
+        )
+        reasons.append(Because(text, board.source))
     if build.index == "amd":
         text = tr("AMD's own index is used: no build of the PyTorch index that was asked for runs here")
         reasons.append(Because(text, candidate.source))
@@ -95,7 +105,7 @@ def _is_amds(solution: Solution) -> bool:
 
 
 def _without_device(target: Target) -> Iterator[PlanWarning]:
-    if not target.devices and target.kind != "cpu":
+    if not target.devices and target.kind not in ("cpu", "cuda"):
         text = tr(
             "this is a build for {kind}, as requested, but there is no such device here to verify it",
             kind=target.kind,
@@ -165,6 +175,19 @@ def _wsl(target: Target, solution: Solution) -> Iterator[PlanWarning]:
     if solution.candidate.variant.release < (7, 13):
         text += tr("; set HSA_ENABLE_DXG_DETECTION=1")
     yield PlanWarning("wsl-rocm", text)
+
+
+def _board(target: Target, solution: Solution) -> Iterator[PlanWarning]:
+    """Tell of a release of Jetson Linux, or of builds for it, that no page which was read lists."""
+    build, board = solution.candidate.accelerated, target.board
+    if build is None or board is None or build.evidence != "assumed":
+        return
+    text = tr(
+        "that {index} has torch for L4T {l4t} is assumed: look there, and verify the environment",
+        index=solution.torch.listing.source.url,
+        l4t=target.machines[0].l4t,
+    )
+    yield PlanWarning("jetson-assumed", text)
 
 
 def _cann(target: Target, solution: Solution) -> Iterator[PlanWarning]:

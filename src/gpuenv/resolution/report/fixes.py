@@ -34,8 +34,17 @@ def find_fixes(question: ResolutionInput, decision: Decision) -> tuple[Fix, ...]
         *build_or_trust(question),
         _first_with_code(question, decision),
         another_index(question, decision),
+        _on_the_cpu(question),
     )
     return (*_loosening(question, decision), *(fix for fix in others if fix is not None))
+
+
+def _on_the_cpu(question: ResolutionInput) -> Fix | None:
+    """Offer a CPU build where an accelerator was asked for that no build runs on."""
+    if not question.target.is_accelerated or question.request.accelerator in (None, "cpu"):
+        return None
+    request = replace(question.request, variant=None, kind=None).with_option("--accelerator")
+    return Fix(tr("or request a CPU build"), request.with_option("--cuda", "cpu").command())
 
 
 def _split(question: ResolutionInput) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuenv.i18n.messages import tr
 from gpuenv.resolution.candidate import Candidate
 from gpuenv.resolution.rules.gpu_code import CodeFailure
-from gpuenv.resolution.target import TargetDevice
+from gpuenv.resolution.target_device import TargetDevice
 
 
 def no_code(candidate: Candidate, device: TargetDevice, listed: str) -> CodeFailure:

@@ -1,0 +1,117 @@
+"""Plans for machines with other accelerators, against a table that was written by hand from the facts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from sampling import every
+
+from gpuenv.formats.text import render_text
+from gpuenv.model.accelerator import Accelerator, AcceleratorKind
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.machine import Gpu, Machine, System
+from gpuenv.model.plan import Plan
+from gpuenv.planning.make_plan import make_plan
+from gpuenv.planning.options import PlanOptions
+
+TABLE = Path(__file__).parents[1] / "fixtures" / "accelerator_machines.txt"
+LINES = TABLE.read_text(encoding="utf-8").splitlines()
+ROWS = [tuple(cell.strip() for cell in line.split("|")) for line in LINES if line and line[0] != "#"]
+KINDS: dict[str, tuple[AcceleratorKind | None, str]] = {
+    "amd": ("rocm", "AMD"),
+    "intel": ("xpu", "Intel"),
+    "apple": ("mps", "Apple"),
+    "ascend": ("npu", "Huawei"),
+    "other": (None, ""),
+}
+VENDORS = {"MooreThreads": "Moore Threads"}
+
+
+def machine_of(text: str) -> Machine:
+    """Read `linux amd:gfx1036i amd:gfx1100 amdgpu=6.2.4`."""
+    system, *words = text.split()
+    facts = dict(word.split("=") for word in words if "=" in word)
+    devices = [word.split(":") for word in words if ":" in word]
+    gpus: tuple[Gpu, ...] = ()
+    if system.startswith("jetson-"):
+        gpus = (Gpu(0, None, parse_compute_capability(system.removeprefix("jetson-"))),)
+    return Machine(
+        system_of(system),
+        gpus=gpus,
+        accelerators=tuple(accelerator(index, *device) for index, device in enumerate(devices)),
+        amdgpu=facts.get("amdgpu"),
+        l4t=facts.get("l4t"),
+        cann=facts.get("cann"),
+    )
+
+
+def system_of(name: str) -> System:
+    if name.startswith("macos-"):
+        arch = "x86_64" if "x86" in name else "aarch64"
+        return System("macos", arch, macos=name.rpartition("-")[2])
+    if name == "windows":
+        return System("windows", "x86_64")
+    arch = "aarch64" if name == "aarch64" or name.startswith("jetson") else "x86_64"
+    return System("linux", arch, "glibc", "2.39", wsl=name == "wsl")
+
+
+def accelerator(index: int, maker: str, architecture: str) -> Accelerator:
+    kind, vendor = KINDS[maker]
+    if kind is None:
+        return Accelerator(None, VENDORS.get(architecture, architecture), index)
+    name, integrated = architecture.removesuffix("i"), architecture.endswith("i") or kind == "mps"
+    return Accelerator(kind, vendor, index, architecture=name, discrete=not integrated)
+
+
+def planned(machine: str, request: str, home: Path) -> Plan:
+    words = request.split()
+    named = {"cuda": "auto", "accelerator": "auto"}
+    while words and words[0].startswith("--"):
+        named[words[0].removeprefix("--")], words = words[1], words[2:]
+    options = PlanOptions(
+        requirements=tuple(words), here=machine_of(machine), offline=True, manager="uv", **named,  # type: ignore[arg-type]
+    )  # fmt: skip
+    environ = {
+        "HOME": str(home), "PATH": "", "GPUENV_CACHE_DIR": str(home), "PIP_CONFIG_FILE": os.devnull,
+        "UV_NO_CONFIG": "1",
+    }  # fmt: skip
+    return make_plan(options, environ, target=str(home / "env"))
+
+
+def test_the_table_has_a_reason_for_each_row() -> None:
+    assert len(ROWS) >= 60
+    assert all(len(row) == 4 and row[0] and row[2] and row[3] for row in ROWS)
+    assert len({row[:2] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize(("machine", "asked", "outcome", "why"), every(5, ROWS))
+def test_a_machine_gets_what_the_facts_say(
+    machine: str, asked: str, outcome: str, why: str, tmp_path: Path
+) -> None:
+    wanted, _, said = outcome.partition(":")
+    if wanted == "refused":
+        with pytest.raises(GpuenvError) as refused:
+            planned(machine, asked, tmp_path)
+        assert refused.value.exit_code == 3, why
+        reasons = (reason.text for reason in refused.value.because)
+        fixes = (fix.text for fix in refused.value.fixes)
+        assert said.strip() in " ".join((str(refused.value), *reasons, *fixes)), why
+        return
+    plan = planned(machine, asked, tmp_path)
+    codes = {warning.code for warning in plan.warnings}
+    if wanted == "cpu":
+        assert plan.variant == "cpu", why
+        first, *rest = render_text(plan).splitlines()
+        shown = " ".join((first, *rest)) if "torch==" in said else first
+        assert said.strip().replace("torch==", "torch ") in shown, why
+        assert first.startswith("a CPU build"), why
+        return
+    variant, *others = outcome.split()
+    pins = [word for word in others if not word.startswith("~")]
+    assert plan.variant == variant, why
+    assert set(pins) <= set(plan.pins), why
+    assert {word[1:] for word in others if word.startswith("~")} <= codes, why
+    assert "cuda-build-on-cpu" not in codes
