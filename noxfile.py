@@ -166,6 +166,22 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def conda_tools(session: nox.Session) -> None:
+    """Try conda, mamba and micromamba themselves: those on PATH, or in folders that are named behind `--`."""
+    _install_gpuenv(session, "test")
+    path = os.pathsep.join((*session.posargs, os.environ.get("PATH", os.defpath)))
+    found = [tool for tool in ("conda", "mamba", "micromamba") if shutil.which(tool, path=path)]
+    if not found:
+        session.skip(
+            "neither conda nor mamba nor micromamba is on PATH; name a folder: nox -s conda_tools -- FOLDER"
+        )
+    tests = ("tests/boundary/test_real_conda_tools.py", "tests/e2e/test_environment_yml_tools.py")
+    session.run(
+        "pytest", "-n", "0", "-rs", "-m", "", *tests, env={"PATH": os.pathsep.join((session.bin, path))}
+    )
+
+
+@nox.session(default=False)
 def mutation(session: nox.Session) -> None:
     """Change one thing at a time where gpuenv decides, and see whether a test fails; takes hours for all."""
     _install_gpuenv(session, "test")
