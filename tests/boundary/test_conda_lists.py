@@ -76,10 +76,11 @@ def test_the_list_is_its_users_alone_and_gone_afterwards(
 def test_the_history_has_what_was_asked_for_not_each_build(
     tmp_path: Path, running: CondaRunning, prefix: Path
 ) -> None:
-    make(a_tool(tmp_path).makes(RECORDS), running, solved(prefix))
+    specs = ("python 3.11.*", "pip", "pytorch 2.8.0 cuda128*", "cudnn")
+    make(a_tool(tmp_path).makes(RECORDS), running, Solved(a_wanted(prefix, specs=specs), RECORDS, ()))
     assert history(prefix).splitlines()[-1] == (
-        '# update specs: ["python 3.11.*", "pip", "pytorch 2.8.0 cuda128*"]'
-    )
+        '# update specs: ["python 3.11.*", "pip", "pytorch 2.8.0 cuda128*", "cudnn", "torchvision"]'
+    )  # torchvision stands for what a condarc adds: no package needs it
 
 
 def test_records_say_what_the_channel_says_and_who_was_asked_for(

@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from gpuenv import matrices
 from gpuenv.installers.conda.explicit import (
+    asked_by_configuration,
     history_of_specs,
     record_of_solve,
+    requested_as,
     spec_names,
     takes_lists,
     unlisted_because,
@@ -77,19 +79,37 @@ def test_specs_are_of_the_package_that_they_name() -> None:
 
 
 def test_a_record_gets_what_the_solve_knew_and_keeps_the_rest() -> None:
-    document = {
-        "name": "pytorch", "files": ["a"], "depends": ["pip"],
-        "requested_spec": "x", "requested_specs": ["x"],
-    }  # fmt: skip
-    assert record_of_solve(document, PACKAGE, {"pytorch": "pytorch 2.8"}) == {
+    document = {"name": "pytorch", "files": ["a"], "depends": ["pip"]}
+    assert record_of_solve(document, PACKAGE) == {
         "name": "pytorch", "files": ["a"], "depends": ["python"], "constrains": [],
-        "requested_spec": "pytorch 2.8", "requested_specs": ["pytorch 2.8"],
     }  # fmt: skip
+
+
+def test_a_record_has_the_spec_that_asked_for_the_package() -> None:
+    exact = {"name": "pytorch", "requested_spec": "x", "requested_specs": ["x"]}
+    assert requested_as(exact, "pytorch 2.8") == {
+        "name": "pytorch", "requested_spec": "pytorch 2.8", "requested_specs": ["pytorch 2.8"],
+    }  # fmt: skip
+    assert requested_as(exact, None) == {"name": "pytorch"}
 
 
 def test_what_came_from_condas_cache_keeps_what_it_requires() -> None:
     document = {"name": "pytorch", "depends": ["as cached"]}
-    assert record_of_solve(document, replace(PACKAGE, url=""), {}) == document
+    assert record_of_solve(document, replace(PACKAGE, url="")) == document
+
+
+@pytest.mark.parametrize(
+    ("needs", "unasked"),
+    [
+        ({"python": (), "pip": ("python >=3.6", "wheel"), "wheel": ("python",)}, ()),
+        ({"python": (), "jupyter": ("ipython",), "ipython": ("python",)}, ("jupyter",)),
+        ({"python": ("pip",), "pip": ("python",), "a": ("b",), "b": ("a",)}, ()),  # a circle names nobody
+    ],
+)
+def test_what_only_a_condarc_asks_for_is_found(
+    needs: dict[str, tuple[str, ...]], unasked: tuple[str, ...]
+) -> None:
+    assert asked_by_configuration(needs, ("python 3.11.*", "pip")) == unasked
 
 
 FORGE = CondaChannel("conda-forge", ("https://conda.example/conda-forge",))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -18,12 +19,15 @@ from gpuenv.files.read_limited import read_limited
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.commands import specs
 from gpuenv.installers.conda.explicit import (
+    asked_by_configuration,
     history_of_specs,
     record_of_solve,
     render_list,
+    requested_as,
     spec_names,
     unlisted_because,
 )
+from gpuenv.installers.conda.json_output import texts
 from gpuenv.installers.conda.solve import Solved
 from gpuenv.installers.conda.tool import Calling, tool_versions
 from gpuenv.model.conda import CondaRecord
@@ -67,26 +71,34 @@ def record_as_solved(solved: Solved, caches: tuple[Path, ...]) -> None:
     require by the channel.
     """
     prefix, requested = Path(solved.wanted.prefix), specs(solved.wanted)
+    files = {record: prefix / "conda-meta" / f"{'-'.join(_key(record))}.json" for record in solved.records}
+    documents = {record: _document(file) for record, file in files.items()}
+    mended = {record: record_of_solve(document, record) for record, document in documents.items()}
+    needs = {record.name: texts(document.get("depends")) for record, document in mended.items()}
+    requested += asked_by_configuration(needs, requested)
+    names = spec_names(requested)
     history = prefix / _HISTORY
     text = history_of_specs(read_limited(history).decode(), requested)
     history.write_text(text, encoding="utf-8", newline="\n")
-    names = spec_names(requested)
+    for record, document in mended.items():
+        files[record].write_bytes(
+            _render(requested_as(document, names.get(record.name)))
+        )  # nobody reads it yet
     fetched = {_key(record) for record in solved.fetch}
     for record in solved.records:
-        file = prefix / "conda-meta" / f"{record.name}-{record.version}-{record.build}.json"
-        if mended := _mended(file, record, names):
-            file.write_bytes(mended)  # nobody reads it yet
-        if _key(record) in fetched:
-            for folder in unpacked_folders(record, caches):
-                with suppress(OSError, ValueError, GpuenvError):  # another user's
-                    if mended := _mended(folder / _RECORD, record, {}):
-                        replace_bytes(folder / _RECORD, mended)
+        for folder in unpacked_folders(record, caches) if _key(record) in fetched else ():
+            with suppress(OSError, ValueError, GpuenvError):  # another user's
+                cached = _document(folder / _RECORD)
+                if cached != (completed := record_of_solve(cached, record)):
+                    replace_bytes(folder / _RECORD, _render(completed))
 
 
-def _mended(file: Path, record: CondaRecord, names: Mapping[str, str]) -> bytes | None:
-    document = msgspec.json.decode(read_limited(file, LARGEST), type=dict)
-    mended = record_of_solve(document, record, names)
-    return msgspec.json.format(msgspec.json.encode(mended), indent=2) if mended != document else None
+def _document(file: Path) -> dict[str, Any]:
+    return msgspec.json.decode(read_limited(file, LARGEST), type=dict[str, Any])
+
+
+def _render(document: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=2)
 
 
 def _cached(record: CondaRecord, caches: tuple[Path, ...]) -> CondaRecord | None:

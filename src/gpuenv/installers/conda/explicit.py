@@ -91,18 +91,38 @@ def spec_names(specs: Iterable[str]) -> dict[str, str]:
     return {match["name"].lower(): spec for match, spec in named if match}
 
 
-def record_of_solve(
-    document: Mapping[str, Any], record: CondaRecord, specs: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return what a tool has recorded of a package with what the solve knew, and a list does not tell.
+def asked_by_configuration(needs: Mapping[str, Iterable[str]], specs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the packages that neither specs nor packages ask for: a condarc's `create_default_packages`.
 
-    These are the specs that asked for it, and what it requires by the channel, whose repodata mend what
-    packages say themselves.
+    `needs` are what packages require, by name: `{"pip": ("python >=3.6", "setuptools", "wheel")}`.
     """
+    required = {name: set(spec_names(texts)) & needs.keys() for name, texts in needs.items()}
+
+    def reached(names: set[str]) -> set[str]:
+        seen: set[str] = set()
+        while names:
+            seen |= names
+            names = set().union(*(required[name] for name in names)) - seen
+        return seen
+
+    unasked = needs.keys() - reached(spec_names(specs).keys() & needs.keys())
+    by_others = set().union(*(reached(required[name] - {name}) - {name} for name in unasked))
+    return tuple(sorted(unasked - by_others))
+
+
+def record_of_solve(document: Mapping[str, Any], record: CondaRecord) -> dict[str, Any]:
+    """Return what a tool has recorded of a package with what it requires by the channel, as a solve records.
+
+    A list does not tell; the channel's repodata mend what packages say themselves.
+    """
+    if not record.url:  # conda took it from its cache, with what it requires
+        return dict(document)
+    return {**document, "depends": list(record.depends), "constrains": list(record.constrains)}
+
+
+def requested_as(document: Mapping[str, Any], spec: str | None) -> dict[str, Any]:
+    """Return the record of a package with the spec that asked for it, None where none did."""
     recorded = dict(document)
-    if record.url:  # else conda took it from its cache, with what it requires
-        recorded |= {"depends": list(record.depends), "constrains": list(record.constrains)}
-    spec = specs.get(record.name)
     for key, requested in (("requested_spec", spec), ("requested_specs", [spec])):  # the latter in conda 26
         if recorded.pop(key, None) and spec:
             recorded[key] = requested
