@@ -29,7 +29,7 @@ from gpuenv.matrix.show import check_matrix, show_matrix
 from gpuenv.matrix_checks.manifest import shrunk
 from gpuenv.matrix_checks.run import check_matrices
 from gpuenv.model.errors import GpuenvError, Unreachable, UsageError
-from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
+from gpuenv.planning.load_knowledge import load_accelerators, load_knowledge, overlay_warnings
 from gpuenv.planning.matrix_overlay import load_tables, overlay_directory, save_rows
 
 LINUX = "manylinux_2_28_x86_64"
@@ -400,3 +400,49 @@ def test_what_a_release_depends_on_is_read_with_its_sizes(shop: WheelShop, envir
 def _unpacked(wheel: bytes) -> int:
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         return sum(info.file_size for info in archive.infolist())
+
+
+MAC = "macosx_15_0_arm64"
+
+
+def test_builds_for_other_accelerators_become_rows_of_their_own(
+    shop: WheelShop, environ: dict[str, str]
+) -> None:
+    """A new ROCm, a new chip, and what macOS asks for: rows, no code; read once."""
+    rocm = wheel_bytes(variant="rocm8.0", flags="gfx90a gfx1100 gfx1300", requires=("triton-rocm==4.0.0",))
+    shop.offer(name("3.0.0+rocm8.0"), rocm)
+    shop.offer(name("3.0.0+rocm8.0", "cp313"), rocm)
+    shop.offer(name("2.13.0+rocm7.2"), b"known, and not read")
+    shop.offer(name("3.0.0+xpu"), wheel_bytes(variant="xpu", flags="pvc bmg ptl-h", requires=()))
+    shop.offer(name("3.0.0", tag=MAC), wheel_bytes(variant=None, flags=None, requires=()))
+    refreshed = run(shop, environ)
+    assert [item.problem for item in refreshed.read] == [None] * 3
+    mac, rocm_row, xpu = rows_of(environ, "accelerator-builds")
+    assert (rocm_row["variant"], rocm_row["targets"]) == ("rocm8.0", ["gfx90a", "gfx1100", "gfx1300"])
+    assert (rocm_row["pythons"], rocm_row["triton"]) == (["cp312", "cp313"], "triton-rocm")
+    assert (xpu["variant"], xpu["targets"]) == ("xpu", ["pvc", "bmg", "ptl-h"])
+    assert (mac["platform"], mac["requires"]) == ("osx-arm64", {"macos": "15.0", "mps": "14.0"})
+    assert rows_of(environ) == []  # of torch.json
+    builds = load_accelerators(environ).builds
+    assert {build.variant for build in builds if str(build.torch) == "3.0.0"} == {"mps", "rocm8.0", "xpu"}
+    assert run(shop, environ).targets == ()
+    told = [fault.message for fault in check_matrix(environ).faults]
+    assert told == ["no architecture runs code for `gfx1300`"]
+
+
+@pytest.mark.slow
+def test_amds_index_tells_chips_by_extras_and_a_wheel_without_a_list_tells_none(
+    shop: WheelShop, environ: dict[str, str]
+) -> None:
+    """Of a build whose code is not known nothing is kept."""
+    extra = 'amd-torch-device-gfx1201==3.0.0; extra == "device-gfx1201"'
+    shop.offer(name("3.0.0+rocm8.1.0"), wheel_bytes(variant="rocm8.1", flags=None, requires=(extra,)))
+    shop.offer(
+        name("3.1.0+rocm8.1"), wheel_bytes(version="3.1.0", variant="rocm8.1", flags=None, requires=())
+    )
+    refreshed = run(shop, environ)
+    (row,) = rows_of(environ, "accelerator-builds")
+    assert (row["index"], row["extra"], row["targets"]) == ("amd", True, ["gfx1201"])
+    problems = {str(item.target.version): item.problem for item in refreshed.read}
+    assert problems["3.0.0"] is None
+    assert "does not list" in (problems["3.1.0"] or "")

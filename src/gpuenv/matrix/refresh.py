@@ -15,11 +15,13 @@ from gpuenv.http.pool import in_turns
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.indexes.listings import read_listings
+from gpuenv.matrix.accelerator_rows import accelerator_row
 from gpuenv.matrix.companion_pairs import pair_rows, torches_to_pair, with_companions
 from gpuenv.matrix.dependency_rows import build_row
 from gpuenv.matrix.read_wheel import WheelAnswer, reading
 from gpuenv.matrix.refresh_dependencies import read_dependencies
 from gpuenv.matrix.refresh_rows import NotEnoughError, release_row, torch_row
+from gpuenv.matrix_checks.accelerator_targets import find_accelerator_targets, is_for_accelerator
 from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.refresh_targets import PROJECTS, TORCH, WheelTarget, find_targets, parse_only
 from gpuenv.matrix_checks.serialise import merge_rows
@@ -27,6 +29,7 @@ from gpuenv.model.errors import Because, Fix, Unreachable, UsageError
 from gpuenv.model.index import Listing
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.download_size import load_dependencies
+from gpuenv.planning.load_knowledge import load_accelerators
 from gpuenv.planning.matrix_overlay import (
     Overlay,
     laid_over,
@@ -43,6 +46,7 @@ _AT_A_TIME = 8
 _WHEEL_S = 180.0
 _THOROUGH_S = 1800.0
 _TABLES = ("torch", "companions")
+_BUILDS = "accelerator-builds"
 
 
 class RefreshOptions(Struct, frozen=True):
@@ -122,8 +126,15 @@ def refresh(options: RefreshOptions, environ: Mapping[str, str], watcher: Refres
         listings = read_listings(sources, projects, client)
         _refuse_silence(listings)
         known = _counted_as_known(options, directory, loaded)
-        targets = find_targets(listings, only, known, reread=options.reread)
+        builds = load_accelerators(environ).load(_BUILDS)
+        written = read_overlay(directory).tables.get(_BUILDS, ())
+        others = written if options.reread else (*builds, *written)
+        targets = (
+            *find_targets(listings, only, known, reread=options.reread),
+            *find_accelerator_targets(listings, only, others, reread=options.reread),
+        )
         tables = _Tables(directory, environ, {table: loaded.tables[table] for table in _TABLES})
+        tables.rows[_BUILDS] = merge_rows(_BUILDS, builds, written)
         tables.rows["dependencies"] = load_dependencies(environ).rows
         read = () if options.dry_run else _read_all(targets, tables, options, client, watcher)
         if not options.dry_run:
@@ -227,7 +238,10 @@ def _keep(target: WheelTarget, answer: WheelAnswer | HttpProblem, tables: _Table
     if isinstance(answer, HttpProblem):
         return Read(target, None, answer.reason, 0)
     try:
-        if target.project == TORCH:
+        if is_for_accelerator(target):
+            row = accelerator_row(target, answer.facts, tables.rows[_BUILDS], tables.rows["torch"], date)
+            tables.add(_BUILDS, (row,))
+        elif target.project == TORCH:
             row = torch_row(target, answer.facts, tables.rows["torch"], date)
             tables.add("torch", (row,))
             if answer.sizes is not None:

@@ -71,7 +71,7 @@ def find_targets(
     `known` are the rows of torch.json and companions.json. With `reread`, what is known counts only where it
     was read from the very file that is listed.
     """
-    wanted = [target for target in _targets(listings) if _is_wanted(target, only)]
+    wanted = [target for target in _targets(listings) if is_wanted(target, only)]
     sources = {_key_of_row(row): str(row["source"]) for row in known}
     # a release of PyPI's is known whatever its variant, which its files' names do not tell
     fresh = [target for target in wanted if _is_unread(target, sources, reread=reread)]
@@ -92,7 +92,8 @@ def _newest_first(target: WheelTarget) -> tuple[bool, Version, str, str]:
     return target.project == TORCH, target.version, target.platform, str(target.variant)
 
 
-def _is_wanted(target: WheelTarget, only: Sequence[Requirement]) -> bool:
+def is_wanted(target: WheelTarget, only: Sequence[Requirement]) -> bool:
+    """Whether a target is among what a refresh is restricted to."""
     return not only or any(
         canonicalize_name(item.name) == target.project and item.specifier.contains(target.version)
         for item in only
@@ -126,7 +127,7 @@ def _targets(listings: Iterable[Listing]) -> Iterator[WheelTarget]:
                 groups.setdefault(key, {}).setdefault(file.filename, file)  # the first source speaks
     companions: dict[tuple[str, Version], WheelTarget] = {}
     for key, files in groups.items():
-        target = _target(key, tuple(files.values()))
+        target = target_of(key, tuple(files.values()))
         if target.project == TORCH:
             yield target
         else:
@@ -155,7 +156,8 @@ def _companion_rank(target: WheelTarget) -> tuple[bool, int, bool]:
     return target.index != "pypi", CUDA_PLATFORMS.index(target.platform), cpu
 
 
-def _target(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
+def target_of(key: tuple[Any, ...], files: tuple[WheelFile, ...]) -> WheelTarget:
+    """Return the target of wheels that differ by Python alone; `key` is what they share."""
     kept = [file for file in files if not file.yanked] or list(files)
     pythons = {python for file in files for python in pythons_of(file)}
     tags = {file.filename.removesuffix(".whl").rpartition("-")[2] for file in files}

@@ -42,7 +42,7 @@ def _lines(refreshed: Refreshed, options: RefreshOptions) -> Iterator[str]:
 def _read_line(item: Read) -> str:
     if item.row is None:
         return tr("{label}: not read: {problem}", label=item.target.label, problem=item.problem)
-    answer = item.row.get("architectures") or item.row.get("pythons", ())
+    answer = item.row.get("architectures") or item.row.get("targets") or item.row.get("pythons", ())
     line = tr(
         "{label}: {variant} {told}", label=item.target.label, variant=_variant(item), told=" ".join(answer)
     )
