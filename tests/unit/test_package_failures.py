@@ -143,6 +143,59 @@ def test_the_python_follows_from_what_pip_offers_where_the_text_does_not_say_it(
     assert "has no wheel for Python 3.12" in match.cause
 
 
+def test_what_is_offered_tells_the_python_where_a_local_version_was_asked_for_too() -> None:
+    asked = "torch==2.0.1+cu117 (from -r requirements.txt (line 2))"
+    offered = "(from versions: 2.2.0, 2.2.1)"
+    match = first(
+        f"ERROR: Could not find a version that satisfies the requirement {asked} {offered}\n"
+        f"ERROR: No matching distribution found for {asked}\n"
+    )
+    assert "PyTorch's own index cu117 alone" in match.cause
+    assert "has no wheel for Python 3.12" in match.cause
+
+
+@pytest.mark.parametrize(
+    ("hint", "cause", "fix"),
+    [
+        (
+            (
+                "using CPython 3.14 (`cp314`), but `spam` (v1.0) only has wheels with the following Python ABI "
+                "tags: `cp311`, `cp312`"
+            ),
+            "spam 1.0 has no wheel for Python 3.14: there are wheels for 3.11 to 3.12.",
+            "`uv python pin 3.12`",
+        ),
+        (
+            (
+                "on Windows (`win_amd64`), but `spam` (v1.0) only has wheels for the following platforms: "
+                "`manylinux_2_28_x86_64`, `macosx_11_0_arm64`"
+            ),
+            "spam 1.0 has wheels for manylinux_2_28_x86_64, macosx_11_0_arm64 alone, and this is win_amd64.",
+            "`spam; sys_platform != 'win32'`",
+        ),
+    ],
+    ids=["python", "platform"],
+)
+def test_what_the_matrices_do_not_know_is_answered_by_uvs_own_hint(hint: str, cause: str, fix: str) -> None:
+    failed = "Distribution `spam==1.0 @ registry+https://a.example/simple` can't be installed because it does"
+    match = first(
+        f"$ uv sync\nerror: {failed}n't have a source distribution or wheel for the current platform\n\n"
+        f"hint: You're {hint}\n"
+    )
+    assert match.cause == cause
+    assert fix in match.fix
+
+
+def test_a_programs_own_python_runs_the_command() -> None:
+    match = first(
+        "D:\\ComfyUI> .\\python_embeded\\python.exe -m pip install numpy==1.24.4\nPython 3.12.7\n"
+        "Collecting numpy==1.24.4\n  Using cached numpy-1.24.4.tar.gz (10.9 MB)\n"
+        "  Getting requirements to build wheel ... error\n"
+        "      AttributeError: module 'pkgutil' has no attribute 'ImpImporter'.\n"
+    )
+    assert match.fix == "Install it so: `.\\python_embeded\\python.exe -m pip install numpy==1.26.0`."
+
+
 def test_a_version_that_never_was_gets_the_nearest_there_is() -> None:
     match = first(text_of(("torch", "2.4.2"), "3.10", "linux-64", "uv", ""))
     assert match.cause == "There is no torch 2.4.2: the nearest release is 2.4.1."

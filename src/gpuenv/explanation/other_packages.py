@@ -113,6 +113,8 @@ def not_built_for_python(
     if nearest is None:
         return PackageAnswer(cause, made)
     line = install_line(tool, (f"{project}=={nearest}",), PYPI)
+    if re.search(r"python_embed?ded", text):  # a program's own Python cannot be another
+        return PackageAnswer(cause, tr("Install it so: `{line}`.", line=line))
     fix = tr(
         "`{line}`: the nearest release with wheels for Python 3.{python}; where a file pins {project} "
         "{version}, change it there. To keep {version}: {made}",
@@ -192,6 +194,60 @@ def _without_isolation(tool: Tool, requirement: str) -> str:
         "git+https://github.com/facebookresearch/detectron2" if requirement == "detectron2" else requirement
     )
     return f"{program} --no-build-isolation {_quoted(source)}"
+
+
+def as_uv_says(failure: PackageFailure, tool: Tool) -> PackageAnswer | None:
+    """Answer by uv's own hint, which tells for which Pythons or platforms there are files."""
+    facts = failure.facts
+    version, local = facts.get("asked_version", "").partition("+")[::2]
+    tags = [int(minor) for minor in re.findall(r"`cp3(\d{1,2})`", facts.get("offered_tags", ""))]
+    if tags and "missing_python" in facts:
+        own = int(facts["missing_python"].partition(".")[2])
+        nearest = min(tags, key=lambda minor: abs(minor - own))
+        cause = tr(
+            "{what} has no wheel for Python {python}: there are wheels for 3.{first} to 3.{last}.",
+            what=f"{failure.package} {version}",
+            python=facts["missing_python"],
+            first=min(tags),
+            last=max(tags),
+        )
+        made = python_line(tool, nearest, None, "")
+        same = install_line(tool, (f"{failure.package}=={version}",), PYPI)
+        then = after_python(tool, nearest, same)
+        fix = tr("Take Python 3.{minor}: `{made}`, {then}.", minor=nearest, made=made, then=then)
+        return PackageAnswer(cause, fix)
+    processor = facts.get("missing_platform", "").partition("_")[2].lstrip("0123456789_")
+    offered = facts.get("offered_platforms", "")
+    if not offered or (facts["missing_platform"].startswith("manylinux") and f"{processor}`" in offered):
+        return None  # where the processor has files, glibc is too old for them
+    cause = tr(
+        "{project} {version} has wheels for {platforms} alone, and this is {platform}.",
+        project=failure.package,
+        version=facts["asked_version"],
+        platforms=", ".join(re.findall(r"`([\w.]+)`", offered)),
+        platform=facts["missing_platform"],
+    )
+    if not local:
+        return PackageAnswer(cause, _left_out(failure.package, facts["missing_platform"]))
+    fix = tr(
+        "Ask for {project} {version} without `+{local}`, with a marker for this system, where the index "
+        "has such a file, and lock again: `uv lock --upgrade-package {project} && uv sync`. "
+        "Python stays as it is.",
+        project=failure.package,
+        version=version,
+        local=local,
+    )
+    return PackageAnswer(cause, fix)
+
+
+def _left_out(project: str, platform: str) -> str:
+    system = "win32" if platform.startswith("win") else "darwin" if platform.startswith("macos") else "linux"
+    return tr(
+        "Leave {project} out for this system (`{project}; sys_platform != '{system}'` in pyproject.toml), or "
+        "take a release of it with a wheel for it; then `uv lock && uv sync`.",
+        project=project,
+        system=system,
+    )
 
 
 def version_of(failure: PackageFailure, text: str) -> Version | None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from gpuenv.explanation.other_packages import (
+    as_uv_says,
     from_its_own_page,
     not_built_for_python,
     on_torchs_index_only,
@@ -58,7 +59,7 @@ def told_by_packages(
     told = replace(
         base,
         cause=answered.cause,
-        fix=answered.fix,
+        fix=_by_its_python(answered.fix, reported),
         detail=None,
         wants=answered.wants,
         confidence="high",
@@ -98,10 +99,12 @@ def _of_missing(
     if question is None:
         return None
     if question.project in JUDGED:
-        return answer(question, target, knowledge, text)
+        return answer(question, target, knowledge, text) or as_uv_says(failure, question.tool)
     asked = str(question.specifier)
-    return on_torchs_index_only(question, reported.failures, text) or _own_page(
-        failure, asked, reported, machine, knowledge, text
+    return (
+        on_torchs_index_only(question, reported.failures, text)
+        or _own_page(failure, asked, reported, machine, knowledge, text)
+        or as_uv_says(failure, question.tool)
     )
 
 
@@ -169,6 +172,12 @@ def _tells(match: SignatureMatch, failure: PackageFailure) -> bool:
     return any(
         failure.first_line - _AROUND <= line.number <= failure.last_line + _AROUND for line in match.lines
     )
+
+
+def _by_its_python(fix: str, reported: Reported) -> str:
+    """Return a fix whose commands are run by a program's own Python, where it has one."""
+    folder = (reported.value("embedded_python") or "").rstrip("\\/")
+    return fix.replace("`pip install ", f"`.\\{folder}\\python.exe -m pip install ") if folder else fix
 
 
 def _with_line(match: SignatureMatch, failure: PackageFailure, text: str) -> SignatureMatch:

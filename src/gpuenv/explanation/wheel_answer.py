@@ -9,7 +9,6 @@ from packaging.version import Version
 
 from gpuenv.explanation.wheel_commands import (
     after_python,
-    index_address,
     install_line,
     python_line,
     requirements,
@@ -100,12 +99,12 @@ def _kept(asker: Asker, fact: WheelFact, reasons: tuple[str, ...]) -> PackageAns
     fix = tr("Install it so: `{line}`.", line=line)
     return PackageAnswer(
         " ".join(reasons),
-        " ".join((fix, *_driver(asker, fact), *_for_cpu(asker, fact))),
+        " ".join((fix, *_driver(asker, fact), *_for_cpu(asker, fact, wanted))),
         _planned(fact, wanted),
     )
 
 
-def _for_cpu(asker: Asker, fact: WheelFact) -> Iterator[str]:
+def _for_cpu(asker: Asker, fact: WheelFact, wanted: tuple[str, ...]) -> Iterator[str]:
     """Say that PyPI's build for Windows is for the CPU, and where the one for a GPU is."""
     if fact.page != PYPI or fact.variant.cuda or asker.question.platform != "win-64":
         return
@@ -115,8 +114,8 @@ def _for_cpu(asker: Asker, fact: WheelFact) -> Iterator[str]:
     cuda = min((other.page for other in others if other.variant.cuda), default=None)
     if cuda is not None:
         yield tr(
-            "On Windows that is the build for the CPU; for an NVIDIA GPU add `--index-url {address}`.",
-            address=index_address(cuda),
+            "On Windows that is the build for the CPU; for an NVIDIA GPU: `{line}`.",
+            line=install_line(asker.question.tool, wanted, cuda),
         )
 
 
@@ -140,7 +139,7 @@ def _another_python(asker: Asker, fact: WheelFact, reasons: tuple[str, ...]) -> 
     made = python_line(question.tool, python, question.platform, asker.text)
     then = after_python(question.tool, python, line, elsewhere=fact.page not in question.pages)
     fix = tr("Take Python 3.{minor}: `{made}`, {then}.", minor=python, made=made, then=then)
-    return PackageAnswer(" ".join(reasons), " ".join((fix, *_for_cpu(asker, fact), *_to_stay(asker))))
+    return PackageAnswer(" ".join(reasons), " ".join((fix, *_for_cpu(asker, fact, wanted), *_to_stay(asker))))
 
 
 def _to_stay(asker: Asker) -> Iterator[str]:

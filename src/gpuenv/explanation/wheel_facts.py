@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv import matrices
@@ -121,6 +122,7 @@ def is_offered_to(question: WheelQuestion, facts: Iterable[WheelFact]) -> int | 
     if not question.offered:
         return None
     first = Version(question.offered[0].public)
+    question = replace(question, local=None)  # what is offered has whatever local version
     lowest: dict[tuple[int, str], Version] = {}
     for fact in facts:
         if lies_on(fact, question) and question.platform in {None, fact.build.platform}:
