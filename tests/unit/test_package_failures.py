@@ -159,8 +159,8 @@ def test_what_is_offered_tells_the_python_where_a_local_version_was_asked_for_to
     [
         (
             (
-                "using CPython 3.14 (`cp314`), but `spam` (v1.0) only has wheels with the following Python ABI "
-                "tags: `cp311`, `cp312`"
+                "using CPython 3.14 (`cp314`), but `spam` (v1.0) only has wheels with the following Python "
+                "ABI tags: `cp311`, `cp312`"
             ),
             "spam 1.0 has no wheel for Python 3.14: there are wheels for 3.11 to 3.12.",
             "`uv python pin 3.12`",
