@@ -95,7 +95,9 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the tests that `tests` leaves out, and those of properties with many examples; CI runs both."""
     _install_tools(session)
-    _test(session, "-m", "slow or hypothesis", "--hypothesis-profile", "ci", spare=2)  # as many wait
+    _test(
+        session, "-m", "(slow or hypothesis) and not campaign", "--hypothesis-profile", "ci", spare=2
+    )  # as many wait
 
 
 def _test(session: nox.Session, *options: str, spare: int = 0) -> None:

@@ -1,13 +1,15 @@
-"""What is tried where somebody waits, and what in `nox -s slow` alone, which CI runs too.
+"""What is tried where somebody waits, what in `nox -s slow` and by CI, and what in `nox -s faults` alone.
 
 Hypothesis tries few examples, the same each time, so that what fails has a cause in what was changed; no
-example is too slow. Of a test that runs gpuenv in several cases the first is tried.
+example is too slow. Of a test that runs gpuenv in several cases the first is tried, and a few more by CI; of
+other tests with many slow cases CI tries some.
 """
 
 from __future__ import annotations
 
 import gc
 import signal
+from collections import defaultdict
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -39,6 +41,7 @@ _OF_RUNS = {  # folders and modules whose tests run gpuenv, or other programs
     "test_mirrors_use",
     "test_node_program",
 }
+_MOST_RUNS, _MOST = 3, 60  # slow cases of one test that CI tries
 
 
 def pytest_collection_finish() -> None:
@@ -48,13 +51,24 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow all cases but the first of a test of runs: they are alike."""
-    tried = set()
+    """Mark as slow all cases but the first of a test of runs; of many slow cases, most for the campaign."""
+    tried, slow = set(), defaultdict[object, list[pytest.Function]](list)
     for item in items:
-        if isinstance(item, pytest.Function) and _OF_RUNS & {item.path.parent.name, item.path.stem}:
-            if item.get_closest_marker("campaign"):
-                continue
-            if item.function in tried:
-                item.add_marker(pytest.mark.slow)
-            elif not item.get_closest_marker("slow"):
-                tried.add(item.function)
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("campaign"):
+            continue
+        if item.get_closest_marker("slow"):
+            slow[item.function].append(item)
+        elif _runs(item) and item.function in tried:
+            item.add_marker(pytest.mark.slow)
+            slow[item.function].append(item)
+        else:
+            tried.add(item.function)
+    for alike in slow.values():
+        step = -(-len(alike) // (_MOST_RUNS if _runs(alike[0]) else _MOST))
+        for number, item in enumerate(alike):
+            if number % step:
+                item.add_marker(pytest.mark.campaign)
+
+
+def _runs(item: pytest.Function) -> bool:
+    return bool(_OF_RUNS & {item.path.parent.name, item.path.stem})

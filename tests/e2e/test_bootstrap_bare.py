@@ -232,6 +232,7 @@ def kill(bare: BareRoot, lab: Lab, reached: Callable[[], bool]) -> None:
     assert got_there, out
 
 
+@pytest.mark.campaign
 def test_an_old_python_is_passed_over_and_wheels_beside_the_script_are_enough(
     lab: Lab, tmp_path: Path
 ) -> None:
@@ -256,6 +257,7 @@ def test_an_old_python_is_passed_over_and_wheels_beside_the_script_are_enough(
     assert bare.files() == before
 
 
+@pytest.mark.campaign
 def test_a_folder_with_all_in_it_needs_no_index(lab: Lab, tmp_path: Path) -> None:
     """What is there already and right is not fetched again, what is not right is replaced."""
     folder = lab.folder / "everything"

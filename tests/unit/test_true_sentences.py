@@ -136,6 +136,7 @@ def told() -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.campaign
 def test_of_all_questions_no_sentence_of_a_known_kind_is_false() -> None:
     texts = sentences(ALL)
     matches = [
