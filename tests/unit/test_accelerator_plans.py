@@ -107,7 +107,7 @@ def test_a_machine_gets_what_the_facts_say(
         first, *rest = render_text(plan).splitlines()
         shown = " ".join((first, *rest)) if "torch==" in said else first
         assert said.strip().replace("torch==", "torch ") in shown, why
-        assert first.startswith("a CPU build"), why
+        assert first.startswith("this is a CPU build"), why
         return
     variant, *others = outcome.split()
     pins = [word for word in others if not word.startswith("~")]
@@ -115,3 +115,19 @@ def test_a_machine_gets_what_the_facts_say(
     assert set(pins) <= set(plan.pins), why
     assert {word[1:] for word in others if word.startswith("~")} <= codes, why
     assert "cuda-build-on-cpu" not in codes
+
+
+def test_what_torch_requires_comes_from_the_index_that_torch_is_from(tmp_path: Path) -> None:
+    """PyPI's triton is CUDA's; from ROCm 7.14 on all of ROCm is required, so that the whole index is named."""
+    bundled = planned("linux amd:gfx906", "", tmp_path).sources
+    assert "https://download.pytorch.org/whl/pytorch-triton-rocm/" in bundled.find_links
+    assert not bundled.extra_index_urls
+    required = planned("linux amd:gfx1201", "", tmp_path).sources
+    assert required.extra_index_urls == ("https://download.pytorch.org/whl/rocm7.14",)
+    amds = planned("linux amd:gfx1031", "", tmp_path)
+    assert amds.sources.extra_index_urls == ("https://repo.amd.com/rocm/whl-multi-arch",)
+    assert [package.extras for package in amds.packages[:2]] == [("device-gfx1031",)] * 2
+    intel = planned("linux intel:20.1.0", "", tmp_path)
+    assert "https://download.pytorch.org/whl/triton-xpu/" in intel.sources.find_links
+    assert intel.packages[0].url is not None
+    assert intel.packages[0].url.startswith("https://download.pytorch.org/whl/xpu/torch-2.14.1")

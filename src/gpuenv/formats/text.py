@@ -10,7 +10,7 @@ from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import N_, ngettext, tr
-from gpuenv.model.plan import CUDA_ON_CPU, UNUSED_DEVICE, Download, Plan, PlannedPackage
+from gpuenv.model.plan import CPU_BUILD, CUDA_ON_CPU, Download, Plan, PlannedPackage
 
 
 def render_text(plan: Plan, *, verbose: bool = False) -> str:
@@ -59,12 +59,9 @@ def stack_lines(plan: Plan) -> tuple[str, ...]:
     """Return the stack in one line, before it that it is for the CPU where it is."""
     warning: tuple[str, ...] = ()
     if plan.variant == "cpu":
-        unused = "; ".join(warn.message for warn in plan.warnings if warn.code == UNUSED_DEVICE)
-        warning = (
-            tr("a CPU build: {reason}", reason=unused)
-            if unused
-            else tr("a CPU build: torch will not use a GPU"),
-        )
+        named = any(machine.accelerators for machine in plan.machines)
+        said = tuple(warn.message for warn in plan.warnings if named and warn.code == CPU_BUILD)
+        warning = said or (tr("a CPU build: torch will not use a GPU"),)
     if any(warn.code == CUDA_ON_CPU for warn in plan.warnings):
         warning = (tr("on the CPU: this CUDA build will not use a GPU"),)
     stack = [

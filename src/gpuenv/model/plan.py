@@ -126,7 +126,7 @@ class Advice(Struct, frozen=True):
 
 
 CUDA_ON_CPU = "cuda-build-on-cpu"  # the code of a warning
-UNUSED_DEVICE = "unused-device"  # of one that the first line of a plan for the CPU repeats
+CPU_BUILD = "cpu"  # of one that says why
 
 
 class PlanWarning(Struct, frozen=True):

@@ -22,7 +22,7 @@ def with_download(plan: Plan, options: PlanOptions, environ: Mapping[str, str], 
 
     `target` is the path of the environment; a relative one means the folder of all environments.
     """
-    if plan.is_condas:
+    if plan.is_condas or plan.machines[0].l4t is not None:  # of Jetson no matrix knows
         return plan
     here = is_here(options, plan.machines) and not options.describes_machine
     folder = Path(target) if Path(target).is_absolute() else find_store(environ).root

@@ -146,7 +146,7 @@ def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources
         if not torch_bound.is_own(item) and not _is_asked_anyway(item.listing, configuration)
     ]
     configured = [source.url for source in configuration.find_links]
-    return Sources(
+    sources = Sources(
         index_url=configuration.index_url.url if configuration.index_url else None,
         extra_index_urls=tuple(source.url for source in configuration.extra_index_urls),
         find_links=tuple(dict.fromkeys((*pages, *configured))),
@@ -154,6 +154,11 @@ def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources
         access=configuration.access,
         only_binary=configuration.only_binary,
     )
+    if solution.candidate.accelerated is None:
+        return sources
+    from gpuenv.resolution.accelerators.sources import with_required  # noqa: PLC0415 - for such builds
+
+    return with_required(sources, solution.candidate, solution.torch)
 
 
 def _is_asked_anyway(listing: Listing, configuration: IndexConfiguration) -> bool:

@@ -71,7 +71,7 @@ def _source(
         return IndexSource("snapshot", address, origin, build.index)
     known = knowledge.accelerators.index(build.index, target.kind)
     address = known.address.partition("/{variant}")[0] if known else build.index
-    address = address.removesuffix("/xpu").rstrip("/")  # a folder of the PyTorch index
+    address = address.rstrip("/").removesuffix("/xpu")  # a folder of the PyTorch index
     return IndexSource("snapshot", address, origin, build.index)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.model.errors import Because
-from gpuenv.model.plan import UNUSED_DEVICE, Advice, PlanWarning
+from gpuenv.model.plan import Advice, PlanWarning
 from gpuenv.resolution.accelerators.kernel_driver import supports, window_of
 from gpuenv.resolution.decision import Decision, Solution
 from gpuenv.resolution.resolve import ResolutionInput
@@ -27,9 +27,11 @@ def why_unused(target: Target) -> tuple[Because, ...]:
     )
 
 
-def warn_of_unused(target: Target) -> tuple[PlanWarning, ...]:
-    """Name the devices that the plan leaves unused, each with the reason."""
-    return tuple(PlanWarning(UNUSED_DEVICE, reason.text) for reason in dict.fromkeys(why_unused(target)))
+def warn_of_unused(target: Target, solution: Solution) -> tuple[PlanWarning, ...]:
+    """Name the devices that a plan leaves unused, each with the reason; one for the CPU says it of itself."""
+    if solution.candidate.variant.is_cpu:
+        return ()
+    return tuple(PlanWarning("unused-device", reason.text) for reason in dict.fromkeys(why_unused(target)))
 
 
 def accelerated_warnings(question: ResolutionInput, solution: Solution) -> tuple[PlanWarning, ...]:

@@ -169,7 +169,8 @@ def _index(question: ResolutionInput, decision: Decision, solution: Solution) ->
 
 def _stated_driver(question: ResolutionInput, solution: Solution) -> Advice | None:
     """State the least driver where the machine was described without one."""
-    if not question.target.gpus or all(gpu.machine.driver for gpu in question.target.gpus):
+    target = question.target
+    if not target.gpus or target.board or all(gpu.machine.driver for gpu in target.gpus):
         return None
     floor = least_driver_of(solution, question.target, question.knowledge)
     if floor is None:

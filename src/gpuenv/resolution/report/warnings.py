@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from gpuenv.i18n.messages import N_, tr
-from gpuenv.model.plan import CUDA_ON_CPU, PlanWarning
+from gpuenv.model.plan import CPU_BUILD, CUDA_ON_CPU, PlanWarning
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
 from gpuenv.resolution.request import NUMPY, Request
@@ -22,7 +22,7 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
         from gpuenv.resolution.report import accelerators  # noqa: PLC0415
 
         own = (
-            *accelerators.warn_of_unused(question.target),
+            *accelerators.warn_of_unused(question.target, solution),
             *(
                 accelerators.accelerated_warnings(question, solution)
                 if question.target.is_accelerated
@@ -48,7 +48,7 @@ def collect_warnings(question: ResolutionInput, solution: Solution) -> tuple[Pla
 def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
     if solution.candidate.variant.is_cpu:
         reason = tr("as requested") if question.request.accelerator is not None else _why_cpu(question)
-        return [PlanWarning("cpu", tr("this is a CPU build: {reason}", reason=reason))]
+        return [PlanWarning(CPU_BUILD, tr("this is a CPU build: {reason}", reason=reason))]
     if question.target.is_accelerated:
         return []
     if not question.target.gpus and question.request.variant is None:
@@ -63,9 +63,10 @@ def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
 
 
 def _why_cpu(question: ResolutionInput) -> str:
-    devices = ", ".join(dict.fromkeys(item.device.label for item in question.target.unused))
-    if devices:
-        return tr("there is no build for {devices}", devices=devices)
+    if question.target.unused:
+        from gpuenv.resolution.report.accelerators import why_unused  # noqa: PLC0415
+
+        return "; ".join(dict.fromkeys(reason.text for reason in why_unused(question.target)))
     return tr("there is no NVIDIA GPU on this machine")
 
 
