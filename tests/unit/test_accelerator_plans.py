@@ -118,7 +118,7 @@ def test_a_machine_gets_what_the_facts_say(
 
 
 def test_what_torch_requires_comes_from_the_index_that_torch_is_from(tmp_path: Path) -> None:
-    """PyPI's triton is CUDA's; from ROCm 7.14 on all of ROCm is required, so that the whole index is named."""
+    """PyPI's triton is CUDA's; from ROCm 7.14 on ROCm itself is required: the index is named."""
     bundled = planned("linux amd:gfx906", "", tmp_path).sources
     assert "https://download.pytorch.org/whl/pytorch-triton-rocm/" in bundled.find_links
     assert not bundled.extra_index_urls
