@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.matrix.page import render as matrix_page
 from gpuenv.matrix.page.machine import Here, render_here
+from gpuenv.matrix.page.other_builds import render_other_builds
 from gpuenv.matrix.page.render import PageParts, page_data, render_matrix_page
 from gpuenv.matrix.page.texts import page_texts
 from gpuenv.model.machine import Machine, System
@@ -24,7 +26,9 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.resolution.target import choose_target
 
 KNOWLEDGE = load_knowledge()
-BARE = PageParts("<style>@STYLE@</style><script id=data>@DATA@</script><script>@SCRIPT@</script>", "s", "j")
+BARE = PageParts(
+    "<style>@STYLE@</style>@OTHERS@<script id=data>@DATA@</script><script>@SCRIPT@</script>", "s", "j"
+)
 PAGE = Path(matrix_page.__file__).with_name("matrix_page")
 
 
@@ -56,7 +60,7 @@ def test_no_text_leaves_its_place_in_the_page(text: str) -> None:
     assert value["made_by"] == "</script>"
 
 
-@pytest.mark.parametrize("html", ["", "@STYLE@ @SCRIPT@", "@STYLE@ @SCRIPT@ @DATA@ @DATA@"])
+@pytest.mark.parametrize("html", ["", "@STYLE@ @SCRIPT@ @OTHERS@", "@STYLE@ @SCRIPT@ @OTHERS@ @DATA@ @DATA@"])
 def test_a_template_without_each_marker_once_is_refused(html: str) -> None:
     with pytest.raises(ValueError, match=r"does not have exactly one @(DATA|STYLE)@"):
         render_matrix_page(replace(BARE, html=html), small(), None, made_by="", made_on="")
@@ -141,3 +145,19 @@ def test_what_identifies_a_machine_stays_out_of_the_page() -> None:
     text = json.dumps(data(Here(named, choose_target((named,), (), cpu=False)))["machine"])
     assert "GPU-1234" not in text
     assert "beef" not in text
+
+
+def test_builds_for_other_accelerators_stand_in_a_table() -> None:
+    """With what each has code for and needs; text of rows is no HTML."""
+    row = {
+        "torch": "2.12.0", "kind": "rocm", "variant": "rocm7.14.0", "platform": "win-64", "index": "amd",
+        "pythons": ["cp312"], "tags": ["win_amd64"], "targets": ["gfx1201", "<b>"], "targets_how": "wheel",
+        "extra": True, "requires": {}, "triton": None, "torchvision": [], "torchaudio": [], "source": "wheel",
+        "evidence": "wheel",
+    }  # fmt: skip
+    mac = {**row, "kind": "mps", "targets": [], "extra": False, "requires": {"macos": "11.0", "mps": "14.0"}}
+    page = render_other_builds(Accelerators(lambda _: (row, mac, {**row, "kind": "cpu", "torch": "1.9.1"})))
+    assert "gfx1201 &lt;b&gt; (by an extra)" in page
+    assert "macOS 11.0, macOS 14.0 for MPS" in page
+    assert "2 builds" in page
+    assert "1.9.1" not in page

@@ -14,12 +14,13 @@ from gpuenv.files.write_output import write_file
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.matrix.page.machine import Here
+from gpuenv.matrix.page.other_builds import render_other_builds
 from gpuenv.matrix.page.render import PageParts, render_matrix_page
 from gpuenv.model.errors import Because, Fix, GpuenvError, UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.detect import detect
-from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
+from gpuenv.planning.load_knowledge import load_accelerators, load_knowledge, overlay_warnings
 from gpuenv.resolution.target import choose_target
 
 
@@ -41,8 +42,13 @@ def write_matrix_page(path: Path, environ: Mapping[str, str]) -> WrittenPage:
         html, style, script = (
             (folder / f"matrix_page.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
         )
+        others = render_other_builds(load_accelerators(environ))
         page = render_matrix_page(
-            PageParts(html, style, script), knowledge, here, made_by=f"gpuenv {__version__}", made_on=_today()
+            PageParts(html, style, script, others),
+            knowledge,
+            here,
+            made_by=f"gpuenv {__version__}",
+            made_on=_today(),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _unreadable(error) from error

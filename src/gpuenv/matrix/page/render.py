@@ -51,11 +51,15 @@ _ESCAPED = str.maketrans(
 
 
 class PageParts(Struct, frozen=True):
-    """The page without its data: HTML with a marker for each of the others, the style, the script."""
+    """The page without its data: HTML with a marker for each of the others, the style, the script.
+
+    `others` is the table of builds for accelerators other than NVIDIA's, as HTML.
+    """
 
     html: str
     style: str
     script: str
+    others: str = ""
 
 
 def render_matrix_page(
@@ -68,6 +72,7 @@ def render_matrix_page(
     data = page_data(knowledge, here, made_by=made_by, made_on=made_on)
     page = _filled(parts.html, "@STYLE@", parts.style)
     page = _filled(page, "@SCRIPT@", parts.script)
+    page = _filled(page, "@OTHERS@", parts.others)
     return _filled(page, "@DATA@", _embedded(data))
 
 
