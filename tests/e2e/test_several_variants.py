@@ -13,6 +13,7 @@ import pytest
 from replica_network import Network
 from running import Program, make_program
 from tiny_stack import installed
+from tiny_wheels import PYTHON as WHEEL_TAG
 from tiny_wheels import TAG, tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.process.uv_binary import find_embedded_uv
@@ -305,3 +306,35 @@ def test_what_cannot_be_is_said_before_anything_is_read(
     assert done.status == 2
     assert said in done.err
     assert not network.asked()
+
+
+@pytest.mark.slow
+def test_other_kinds_of_accelerators_join_each_on_its_platform(
+    user: Program, sharer: Program, network: Network, tmp_path: Path
+) -> None:
+    """On this Linux the extra for macOS brings nothing: its torch here would be PyPI's, for CUDA."""
+    for name in ("rocm7.2", "xpu"):
+        network.publish(tiny_torch(tmp_path / name, f"2.14.1+{name}"), name)
+    files = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.14.1'\n"}
+    for version in ("2.14.1", "2.15.0"):
+        network.publish(
+            tiny_wheel(tmp_path, "torch", version, tag=f"{WHEEL_TAG}-none-macosx_14_0_arm64", files=files)
+        )
+    project = tmp_path / "project"
+    names = ("cpu", "rocm7.2", "xpu", "mps")
+    asked = [word for name in names for word in ("--for", name)]
+    done = user.run(
+        "plan", *asked, "--python", PYTHON, "torch==2.14.1", "tinydep", "--mirror", "official",
+        "--format", "pyproject", "-o", project / "pyproject.toml",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    text = (project / "pyproject.toml").read_text(encoding="utf-8")
+    assert set(tomllib.loads(text)["project"]["optional-dependencies"]) == set(names)
+    locked = uv(project, sharer, network, "lock")
+    assert locked.returncode == 0, locked.stderr + text
+    for name in ("rocm7.2", "xpu", "cpu"):
+        synced = uv(project, sharer, network, "sync", "--locked", "--extra", name)
+        assert synced.returncode == 0, synced.stderr
+        assert installed(project / ".venv")["torch"] == f"2.14.1+{name}"
+    assert uv(project, sharer, network, "sync", "--locked", "--extra", "mps").returncode == 0
+    assert installed(project / ".venv") == {}

@@ -31,6 +31,8 @@ _WITHOUT_GLIBC: dict[Platform, str] = {
 }
 _GLIBC_MINORS = (17, 28, *range(31, 41))  # the values of `uv pip compile --python-platform`
 
+_NEWEST_MACOS = "99.0"
+
 _NOT_BUILT = re.compile(r"[Bb]uilding (?:from source|source distributions)[^.]{0,200}? is disabled")
 
 
@@ -59,7 +61,7 @@ class Resolved(Struct, frozen=True):
 
 
 class CompileInput(Struct, frozen=True):
-    """What to resolve; `platform` None is this machine, `glibc` is MAJOR.MINOR.
+    """What to resolve; `platform` None is this machine, `glibc` and `macos` are MAJOR.MINOR.
 
     `interpreter` is any Python that uv can run, by default one on PATH. `wheels_only` are not built, `before`
     (ISO 8601) is the latest upload date except of the projects `of_any_day`, `lowest` prefers the lowest
@@ -80,6 +82,13 @@ class CompileInput(Struct, frozen=True):
     of_any_day: tuple[str, ...] = ()
     lowest: bool = False
     no_deps: bool = False
+    macos: str | None = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The macOS whose wheels uv takes, which no argument says; one that is not known is new enough."""
+        is_macos = self.platform in ("osx-arm64", "osx-64")
+        return {"MACOSX_DEPLOYMENT_TARGET": self.macos or _NEWEST_MACOS} if is_macos else {}
 
     @property
     def lines(self) -> str:
@@ -97,7 +106,8 @@ def compile_requirements(
 
     def compile_one(query: CompileInput, environ: Mapping[str, str]) -> Resolved | Unresolvable:
         arguments = compile_arguments(query)
-        done = run_resolver(arguments, query.sources, query.lines, environ, uv=uv, limit_s=limit_s)
+        variables = {**environ, **query.variables}
+        done = run_resolver(arguments, query.sources, query.lines, variables, uv=uv, limit_s=limit_s)
         if isinstance(done, Unresolvable):
             return done
         try:

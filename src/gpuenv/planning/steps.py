@@ -23,6 +23,7 @@ def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> Compi
     here = is_here(options, plan.machines)
     # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
     versions = (machine.system.libc_version for machine in target.machines)
+    releases = (machine.system.macos for machine in target.machines)
     return CompileInput(
         pins=plan.pins,
         requirements=plan.requirements,
@@ -31,6 +32,7 @@ def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> Compi
         python=plan.python,
         platform=None if here and options.glibc is None else target.platform,
         glibc=min((version for version in versions if version), key=Version, default=None),
+        macos=min((release for release in releases if release), key=Version, default=None),
         offline=options.offline,
         interpreter=(plan.python_path if here else None) or sys.executable,
     )
