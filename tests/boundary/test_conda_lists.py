@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning
 from gpuenv.environments.conda.create_somewhere import create_somewhere
-from gpuenv.installers.conda.check_solution import parse_fetch
+from gpuenv.installers.conda.check_solution import Tool, parse_fetch
 from gpuenv.installers.conda.solve import Solved, solve_somewhere
 from gpuenv.installers.conda.tool import CondaTool
 from gpuenv.model.conda import CondaChannel, CondaRecord
@@ -54,10 +54,13 @@ def recorded(prefix: Path, record: CondaRecord) -> dict[str, object]:
     return document
 
 
+@pytest.mark.parametrize(
+    ("tool", "answer"), [("conda", "conda-explicit256"), ("micromamba", "mm-explicit256")]
+)
 def test_the_tool_gets_what_it_solved_with_hashes_in_its_order(
-    tmp_path: Path, running: CondaRunning, prefix: Path
+    tmp_path: Path, running: CondaRunning, prefix: Path, tool: Tool, answer: str
 ) -> None:
-    fake = a_tool(tmp_path).makes(RECORDS)
+    fake = a_tool(tmp_path, tool, answer).makes(RECORDS)
     make(fake, running, solved(prefix))
     rows = [f"{record.url}#sha256:{record.sha256}" for record in RECORDS]
     assert fake.listed == "\n".join(("# platform: linux-64", "@EXPLICIT", *rows, ""))
@@ -70,7 +73,7 @@ def test_the_list_is_its_users_alone_and_gone_afterwards(
     fake = a_tool(tmp_path).makes(RECORDS)
     make(fake, running, solved(prefix))
     assert (fake.folder / "list.mode").read_text(encoding="utf-8") == "700\n"
-    assert list((tmp_path / "cache" / "conda-lists").iterdir()) == []
+    assert not fake.list_file.parent.exists()
 
 
 def test_the_history_has_what_was_asked_for_not_each_build(
@@ -166,7 +169,7 @@ def test_conda_gets_the_password_in_a_file_that_is_removed(
     make(fake, running, secretly(prefix, login))
     assert login in (fake.listed or "")
     assert login not in running.log.read_text(encoding="utf-8")
-    assert list((tmp_path / "cache" / "conda-lists").iterdir()) == []
+    assert not fake.list_file.parent.exists()
 
 
 def conda_cache(tmp_path: Path, records: tuple[CondaRecord, ...]) -> None:
@@ -228,6 +231,14 @@ def test_a_mirror_that_fails_with_the_list_is_followed_by_the_next(
     first, again = (call for call in fake.calls if "--dry-run" not in call)
     assert "--file" in first
     assert "--file" not in again  # what is replayed comes from the first
+
+
+def test_a_package_of_another_hash_than_listed_is_corrupt(
+    tmp_path: Path, running: CondaRunning, prefix: Path
+) -> None:
+    with pytest.raises(InstallFailed) as raised:
+        make(a_tool(tmp_path, answer="mm-explicit-bad"), running, solved(prefix))
+    assert (raised.value.data or {})["kind"] == "corrupt"
 
 
 def test_an_answer_of_success_with_a_list_is_believed_only_by_what_is_there(

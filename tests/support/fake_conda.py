@@ -108,6 +108,12 @@ class FakeConda:
         return file.read_text(encoding="utf-8") if file.exists() else None
 
     @property
+    def list_file(self) -> Path:
+        """Where that list was."""
+        (call,) = (call for call in self.calls if "--file" in call)
+        return Path(call.partition("--file ")[2])
+
+    @property
     def solves(self) -> int:
         """How often it had to solve."""
         return sum(call.startswith("create") and "--file" not in call for call in self.calls)

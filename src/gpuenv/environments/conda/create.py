@@ -97,7 +97,7 @@ def _listed(tool: CondaTool, solved: Solved, running: CondaRunning) -> Iterator[
         if running.lists:
             try:
                 records = to_list(tool.tool, solved, tuple(map(Path, running.caches)))
-                file = stack.enter_context(written_list(records, solved.wanted.subdir, running.calling))
+                file = stack.enter_context(written_list(records, solved.wanted.subdir))
             except (OSError, ValueError) as error:
                 facts = {"tool": tool.tool, "reason": reason_of(error)}
                 running.detail(tr("{tool} selects the packages once more: {reason}", **facts))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from gpuenv.environments.conda.meta import LARGEST
 from gpuenv.environments.conda.package_cache import unpacked_folders
 from gpuenv.files.config_files import replace_bytes
-from gpuenv.files.private import make_private_folder
 from gpuenv.files.read_limited import read_limited
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.commands import specs
@@ -29,9 +27,10 @@ from gpuenv.installers.conda.explicit import (
 )
 from gpuenv.installers.conda.json_output import texts
 from gpuenv.installers.conda.solve import Solved
-from gpuenv.installers.conda.tool import Calling, tool_versions
+from gpuenv.installers.conda.tool import tool_versions
 from gpuenv.model.conda import CondaRecord
 from gpuenv.model.errors import GpuenvError
+from gpuenv.process.guardian import temporary_folder
 
 _HISTORY = Path("conda-meta", "history")
 _RECORD = Path("info", "repodata_record.json")
@@ -54,12 +53,10 @@ def to_list(tool: Tool, solved: Solved, caches: tuple[Path, ...]) -> tuple[Conda
 
 
 @contextmanager
-def written_list(records: tuple[CondaRecord, ...], subdir: str, calling: Calling) -> Iterator[Path]:
-    """Write the list where only its user can read it, and remove it in the end; raise OSError."""
-    folder = calling.cache / "conda-lists"
-    make_private_folder(folder)
-    with tempfile.TemporaryDirectory(dir=folder) as unique:
-        file = Path(unique) / "explicit.txt"  # conda 26 tells the kind of a file by its name, too
+def written_list(records: tuple[CondaRecord, ...], subdir: str) -> Iterator[Path]:
+    """Write the list where only its user can read it, and remove it in the end, whatever ends gpuenv."""
+    with temporary_folder("gpuenv-list-") as folder:
+        file = Path(folder) / "explicit.txt"  # conda 26 tells the kind of a file by its name, too
         file.write_text(render_list(records, subdir), encoding="utf-8", newline="\n")
         yield file
 
