@@ -49,6 +49,10 @@ def _on_the_cpu(question: ResolutionInput) -> Fix | None:
 
 def _split(question: ResolutionInput) -> tuple[Fix, ...]:
     free = question.with_request(_free_torch(question.request))
+    if question.target.devices:
+        from gpuenv.resolution.report.device_split import find_device_split  # noqa: PLC0415
+
+        return find_device_split(question) or find_device_split(free)
     return find_split(question) or find_split(free)
 
 
