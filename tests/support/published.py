@@ -33,6 +33,8 @@ _ENDS: dict[Platform, str] = {
     "linux-64": "x86_64",
     "linux-aarch64": "aarch64",
     "win-64": "win_amd64",
+    "osx-arm64": "arm64",
+    "osx-64": "macosx_x86_64",  # no wheel of the matrix ends so: they name a macOS
 }
 _Key = tuple[IndexKind, str]
 

@@ -96,7 +96,7 @@ def test_a_long_line_is_cut_off_at_its_end_with_a_mark() -> None:
 
 def test_what_stands_far_in_a_long_line_is_seen() -> None:
     (quote,) = quotes(f"{{{'something   else, ' * 30} {NO_KERNEL}}}")
-    assert quote.startswith("no kernel image is available")
+    assert quote.startswith("…no kernel image is available")
 
 
 WRAPPER = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised an exception"

@@ -59,8 +59,10 @@ def _counted(names: list[str]) -> list[str]:
 
 
 def _accelerator(item: Accelerator) -> str:
-    name = item.name or tr("{vendor} device (PCI id {pci_id})", vendor=item.vendor, pci_id=item.pci_id or "?")
     architecture = item.architecture
+    if not item.name and not item.pci_id and architecture:
+        return architecture  # described by it
+    name = item.name or tr("{vendor} device (PCI id {pci_id})", vendor=item.vendor, pci_id=item.pci_id or "?")
     return f"{name} ({architecture})" if architecture and architecture not in name.split() else name
 
 

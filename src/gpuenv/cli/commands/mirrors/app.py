@@ -57,7 +57,10 @@ def check(
             autocompletion=complete_mirror,
         ),
     ] = None,
-    asked_for: Annotated[str | None, option("--for REQ", "Check one file: torch==2.14.1+cu126.")] = None,
+    asked_for: Annotated[
+        str | None,
+        option("--for REQ", "Check one file: torch==2.14.1+cu126.", variable="GPUENV_CHECKED_FILE"),
+    ] = None,
     again: Annotated[bool, option("--again", "Ignore cached measurements and measure again.")] = False,
     *,
     console: o.CommonOptions,
