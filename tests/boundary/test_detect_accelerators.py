@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from gpuenv.cli.main import run
 from gpuenv.host.detect import detect_machine
 from gpuenv.host.remote import parse_told
+from gpuenv.model.errors import UsageError
 from gpuenv.model.machine import Machine
 from gpuenv.model.machine_json import parse_machine, render_machine
 from gpuenv.node.facts import gather_facts
-from gpuenv.planning.detect import hardware_knowledge
+from gpuenv.planning.detect import detect_in, hardware_knowledge
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "accelerators"
 
@@ -296,3 +298,69 @@ def test_jetson_linux_is_named_by_its_release(tree: Tree, monkeypatch: pytest.Mo
     tree.write("etc/nv_tegra_release", "# R36 (release), REVISION: 4.3, GCID: 38968081, BOARD: generic\n")
     machine = tree.detect()
     assert (machine.l4t, machine.source_of("l4t")) == ("36.4.3", "/etc/nv_tegra_release")
+
+
+def test_a_tree_is_read_in_place_of_this_machine(tree: Tree, capsys: pytest.CaptureFixture[str]) -> None:
+    tree.pci("19e5", "d802", "0000:c1:00.0", klass="0x120000")
+    tree.pci("19e5", "d802", "0000:c2:00.0", klass="0x120000")
+    tree.write("proc/sys/kernel/osrelease", "5.10.0-60.18.0.50.oe2203.aarch64\n")
+    tree.write("lib/ld-linux-aarch64.so.1")
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir()
+    tree.program("npu-smi", "npu-smi-910b4.txt")
+
+    assert run(["detect", "--json", "--root", str(tree.root)]) == 0
+
+    machine = parse_machine(json.loads(capsys.readouterr().out))
+    assert [item.name for item in machine.accelerators] == ["Ascend 910B4"] * 2
+    assert (machine.system.arch, machine.system.kernel) == ("aarch64", "5.10.0-60.18.0.50.oe2203.aarch64")
+    assert (machine.pythons, machine.managers, machine.gpus) == ((), (), ())
+
+
+def test_a_tree_of_a_mac_or_of_windows_is_one(tree: Tree) -> None:
+    tree.write("System/Library/CoreServices/SystemVersion.plist", "<dict/>")
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir()
+    tree.program("sysctl", "sysctl-m1.txt")
+    machine = detect_in(tree.root, {})
+    assert (machine.system.os, machine.system.arch, machine.kind) == ("macos", "aarch64", "mps")
+    (tree.root / "System/Library/CoreServices/SystemVersion.plist").unlink()
+    (tree.root / "System/Library/CoreServices").rmdir()
+    tree.write("Windows/System32/kernel32.dll")
+    tree.program("powershell", "controllers.json")
+    machine = detect_in(tree.root, {})
+    assert (machine.system.os, machine.kind) == ("windows", "rocm")
+
+
+def test_a_tree_that_is_not_there_is_a_usage_error(tree: Tree) -> None:
+    with pytest.raises(UsageError, match="is not a directory"):
+        detect_in(tree.root / "missing", {})
+
+
+def test_the_kernels_topology_alone_tells_of_amd(tree: Tree) -> None:
+    tree.write(
+        "sys/class/kfd/kfd/topology/nodes/1/properties",
+        "simd_count 192\ngfx_target_version 110000\nvendor_id 4098\ndevice_id 29772\nlocation_id 768\n",
+    )
+    (device,) = detect_in(tree.root, {}).accelerators
+    assert (device.kind, device.architecture, device.pci_id) == ("rocm", "gfx1100", "744c")
+
+
+def test_a_mac_is_told_by_its_programs_alone(tree: Tree) -> None:
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir()
+    for name, answer in (
+        ("sw_vers", "14.5"),
+        ("system_profiler", "      Chip: Apple M2 Pro\n      Memory: 16 GB"),
+    ):
+        (tree.bin / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
+        (tree.bin / name).chmod(0o755)
+    machine = detect_in(tree.root, {})
+    assert (machine.system.os, machine.system.arch, machine.system.macos) == ("macos", "aarch64", "14.5")
+    assert [item.architecture for item in machine.accelerators] == ["M2"]
+
+
+def test_the_driver_of_an_npu_alone_tells_how_many_there_are(tree: Tree) -> None:
+    for name in ("davinci_manager", "davinci0", "davinci1"):
+        tree.write(f"dev/{name}", "")
+    assert [item.kind for item in detect_in(tree.root, {}).accelerators] == ["npu", "npu"]

@@ -119,3 +119,8 @@ def test_what_can_not_be_is_a_usage_error(options: dict[str, str | bool], code: 
     with pytest.raises(UsageError) as caught:
         described(**options)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize("options", [{"platform": "osx-arm64"}, {"macos": "15.1"}, {"accelerator": "mps"}])
+def test_what_else_is_said_of_the_machine_tells_whose_name_it_is(options: dict[str, str | bool]) -> None:
+    assert [item.name for item in described("M4", **options).accelerators] == ["Apple M4"]

@@ -244,13 +244,24 @@ def unified_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
 
 @check("D51")  # a build for AMD's GPUs
 def amd(findings: Findings, _knowledge: Knowledge) -> Outcome:
-    """Look whether a ROCm build finds /dev/kfd, may open it, and is not on NVIDIA hardware."""
+    """Look whether a ROCm build finds its device, may open it, and is not on NVIDIA hardware.
+
+    The device is /dev/kfd, under WSL2 /dev/dxg; Windows has none.
+    """
     variant = queries.variant_of(findings)
     if variant is None or not variant.name.startswith("rocm"):
         return skipped(tr("torch is not a ROCm build"))
     torch = queries.torch_label(findings)
-    if findings.machine.gpus and not any(device.vendor == queries.AMD for device in findings.pci):
+    cards = [item.name or item.vendor for item in findings.machine.accelerators if item.kind == "rocm"]
+    on_bus = any(device.vendor == queries.AMD for device in findings.pci)
+    if findings.machine.gpus and not (cards or on_bus):
         return problem("nvidia", variant.name, torch=torch)
+    system = findings.machine.system
+    if system.os == "windows":
+        return ok(", ".join(cards)) if cards else skipped(tr("Windows shows no AMD GPU"))
+    if system.wsl:
+        there = queries.has_node(findings, "dxg")
+        return ok("/dev/dxg") if there else problem("no-dxg", tr("there is no /dev/dxg"), torch=torch)
     node = next((node for node in findings.nodes if node.path.endswith("/kfd")), None)
     if node is None:
         return problem("no-device", tr("there is no /dev/kfd"), torch=torch)

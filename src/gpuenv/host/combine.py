@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpuenv.host.executables import FileTree, RunProgram
+from gpuenv.host.executables import FileTree, RunProgram, is_there
 from gpuenv.host.merge import Facts, KnowledgeSource, join
 from gpuenv.host.nvidia.hardware import Hardware
 from gpuenv.host.nvidia.tegra import RELEASE_FILE, detect_tegra
 from gpuenv.host.nvidia.visible_devices import VARIABLE
+from gpuenv.host.pci import OFF_THE_BUS
 from gpuenv.host.software.cuda_toolkit import FoundToolkit, detect_toolkit
 from gpuenv.host.software.package_managers import conda_prefixes, detect_managers
 from gpuenv.host.software.pythons import detect_pythons
@@ -57,8 +58,15 @@ def machine_of(
         problems=(*tegra_problems, *joined.problems, *toolkit_problems),
         l4t=tegra.release if tegra else None,
     )
-    if not (hardware.others or system.os == "macos" or (system.os == "windows" and machine.without_gpu)):
+    if not (
+        hardware.others or system.os == "macos" or (machine.without_gpu and _may_have_others(system, root))
+    ):
         return machine
     from gpuenv.host.accelerators.join import with_accelerators  # noqa: PLC0415 - most have none
 
     return with_accelerators(machine, hardware.others, environ, root, run)
+
+
+def _may_have_others(system: System, root: FileTree) -> bool:
+    """Whether there may be accelerators that the bus does not show: on Windows, and in containers."""
+    return system.os == "windows" or any(is_there(root / place) for place in OFF_THE_BUS)

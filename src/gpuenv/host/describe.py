@@ -68,9 +68,12 @@ def describe_machine(
 
     `accelerators` are the tables of other vendors' devices, read where a name may be one of theirs.
     """
-    read = [_read_gpu(text, platform, knowledge, accelerators) for text in gpus]
-    named = tuple(item for item in read if isinstance(item, NamedDevice))
     platform = platform or (releases.platform if releases else None)
+    read = [
+        _read_gpu(text, platform, knowledge, accelerators, releases.kind if releases else None)
+        for text in gpus
+    ]
+    named = tuple(item for item in read if isinstance(item, NamedDevice))
     if platform is None and any(item.accelerator.kind == "mps" for item in named):
         platform = MAC
     machine = _on_platform(base, platform)
@@ -154,15 +157,19 @@ def _with_gpus(machine: Machine, read: list[tuple[Gpu, str]]) -> Machine:
 
 
 def _read_gpu(
-    text: str, platform: str | None, knowledge: Knowledge, accelerators: Callable[[], Accelerators]
+    text: str,
+    platform: str | None,
+    knowledge: Knowledge,
+    accelerators: Callable[[], Accelerators],
+    kind: str | None,
 ) -> tuple[Gpu, str] | NamedDevice:
     with suppress(ValueError):
         return Gpu(0, None, parse_compute_capability(text)), "option --gpu"
     is_apples = platform in MACS or _APPLES.fullmatch(text.strip())
     fact = None if is_apples else knowledge.gpu_names.find(text)
-    if fact is None or _SHARED.fullmatch(text.strip()):
+    if fact is None or (kind != "cuda" and _SHARED.fullmatch(text.strip())):
         named = find_device(text, accelerators())
-        if named and fact:
+        if named and fact and named.accelerator.kind != kind:
             raise UsageError(
                 tr("`{name}` is ambiguous: it names GPUs of several makers", name=text.strip()),
                 code="ambiguous-gpu",

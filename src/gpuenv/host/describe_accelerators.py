@@ -24,7 +24,10 @@ Facts = tuple[tuple[str, str], ...]
 
 
 class DescribedReleases(Struct, frozen=True):
-    """The releases that options give a machine, as typed; `wsl` tells that it is WSL2."""
+    """What options say of a machine beside its GPUs: releases as typed, that it is WSL2.
+
+    `kind` is that of --accelerator, which says whose GPU a name means.
+    """
 
     macos: str | None = None
     l4t: str | None = None
@@ -32,6 +35,7 @@ class DescribedReleases(Struct, frozen=True):
     cann: str | None = None
     amdgpu: str | None = None
     wsl: bool = False
+    kind: str | None = None
 
     @property
     def platform(self) -> str | None:

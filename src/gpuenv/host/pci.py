@@ -15,6 +15,8 @@ AMD = "1002"
 INTEL = "8086"
 HUAWEI = "19e5"
 HABANA, GOOGLE, CAMBRICON, MOORE_THREADS, HYGON = "1da3", "1ae0", "cabc", "1ed5", "1d94"
+# what tells of AMD's and Huawei's accelerators where the bus is not shown
+OFF_THE_BUS = ("sys/class/kfd/kfd/topology/nodes", "dev/davinci_manager")
 _PLACE = "sys/bus/pci/devices"
 _MOST = 20_000
 _HEX = re.compile(r"0x([0-9a-fA-F]{4,8})")

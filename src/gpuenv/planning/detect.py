@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gpuenv import matrices
@@ -27,6 +28,15 @@ def detect(environ: Mapping[str, str]) -> Machine:
     Raises UsageError for a limit that is not a positive number.
     """
     return detect_machine(environ, hardware_knowledge, timeout_s=_limit(environ.get(LIMIT_VARIABLE)))
+
+
+def detect_in(root: Path, environ: Mapping[str, str]) -> Machine:
+    """Describe the machine whose files are below `root`; raise UsageError where that is no directory."""
+    from gpuenv.host.tree import detect_tree  # noqa: PLC0415 - most machines are this one
+
+    if not root.is_dir():
+        raise UsageError(tr("`{path}` is not a directory", path=root), code="bad-root")
+    return detect_tree(root.resolve(), hardware_knowledge, _limit(environ.get(LIMIT_VARIABLE)))
 
 
 def detect_beside(environ: Mapping[str, str], work: Callable[[], T]) -> tuple[Machine, T]:

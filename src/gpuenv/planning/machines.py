@@ -91,7 +91,13 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
     from gpuenv.host.describe_accelerators import DescribedReleases  # noqa: PLC0415
 
     releases = DescribedReleases(
-        options.macos, options.l4t, options.jetpack, options.cann, options.amdgpu, wsl=options.wsl
+        options.macos,
+        options.l4t,
+        options.jetpack,
+        options.cann,
+        options.amdgpu,
+        wsl=options.wsl,
+        kind=options.accelerator if options.gpus else None,
     )
     described = describe_machine(
         base,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,14 +18,22 @@ own = declared.group("self", "gpuenv itself: show its version.")
 
 
 @declared.command(short_help="Show this machine: driver, GPUs, system, Pythons.")
-def detect(preview: o.Preview = None, *, console: o.CommonOptions) -> int:
+def detect(
+    preview: o.Preview = None,
+    root: Annotated[
+        Path | None,
+        option("--root DIR", "Read the machine's files below DIR, and run the programs in DIR/bin alone."),
+    ] = None,
+    *,
+    console: o.CommonOptions,
+) -> int:
     """Show what this machine is: driver, GPUs, system, toolkit, conda tools, Pythons.
 
     Save `gpuenv detect --json` on one machine to plan for it on another: `gpuenv plan --machine FILE`.
     """
     from gpuenv.cli.commands import detect as command  # noqa: PLC0415
 
-    return command.detect(console, with_variants=preview is not None)
+    return command.detect(console, with_variants=preview is not None, root=root)
 
 
 @declared.command(short_help="Run real operations on every GPU in an environment.")

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
 from gpuenv.planning.detect import detect as detect_here
+from gpuenv.planning.detect import detect_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gpuenv.model.machine import Machine, Problem
     from gpuenv.model.plan import PlanWarning
 
 
-def detect(console: Console, *, with_variants: bool = False) -> int:
+def detect(console: Console, *, with_variants: bool = False, root: Path | None = None) -> int:
     """Print what this machine is; a broken driver is a warning, not a failure.
 
-    `with_variants`: also what it supports in the words of wheel variants.
+    `with_variants`: also what it supports in the words of wheel variants. `root`: where its files lie.
     """
-    machine = detect_here(os.environ)
+    machine = detect_here(os.environ) if root is None else detect_in(root, os.environ)
     warnings = _warnings(machine.problems)
     if with_variants:
         return _detect_with_variants(machine, warnings, console)

@@ -30,6 +30,7 @@ KFD = "sys/class/kfd/kfd/topology/nodes"
 MODULE = "sys/module/amdgpu/version"
 # what hides devices, in the order of its effect: each counts what the ones before it have left
 VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+_BUS = "sys/bus/pci/devices"
 _MOST = 1024
 _LARGEST_ID = 0xFFFF
 _MIB = 1 << 20
@@ -50,7 +51,9 @@ def read_amd(
 ) -> VendorReading:
     """Return AMD's GPUs in KFD's order, then those without KFD, and the kernel driver."""
     own = {device.bus_id: device for device in devices if device.vendor == AMD}
-    nodes = tuple(node for node in _read_nodes(root) if node.bus_id in own)
+    nodes = tuple(_read_nodes(root))
+    for node in nodes:  # a container may show the kernel's topology and not the bus
+        own.setdefault(node.bus_id, BusDevice(node.bus_id, AMD, node.pci_id or "", root / _BUS / node.bus_id))
     computing = {node.bus_id for node in nodes}
     bare = [KfdNode(bus_id, None, None) for bus_id in own if bus_id not in computing]
     read = [_device(index, own[node.bus_id], node, known) for index, node in enumerate((*nodes, *bare))]
@@ -142,7 +145,7 @@ def _device(index: int, device: BusDevice, node: KfdNode, known: Accelerators) -
         name=row.name if row else product or None,
         architecture=node.architecture or (row.architecture if row else None),
         memory_mib=int(memory) // _MIB if _NUMBER.fullmatch(memory) else None,
-        pci_id=device.pci_id,
+        pci_id=device.pci_id or None,
         revision=revision,
         discrete=row.discrete if row else None,
     )

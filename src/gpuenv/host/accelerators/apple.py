@@ -16,13 +16,25 @@ _BRAND, _MEMORY = "machdep.cpu.brand_string", "hw.memsize"
 _NAMES = (_BRAND, ARM64, TRANSLATED, _MEMORY)
 _LIMIT_S = 5.0
 _CHIP = re.compile(r"Apple (M\d{1,2})(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?", re.ASCII)
+_PROFILER = ("system_profiler", "SPHardwareDataType")
+_PROFILED = re.compile(r"^\s*Chip: (Apple [\w ]{1,40}?)\s*$", re.MULTILINE | re.ASCII)
 _MIB = 1 << 20
 
 
 def read_sysctl(run: RunProgram) -> Mapping[str, str]:
     """Ask the kernel; a name that a Mac does not know is left out."""
     answer = run("sysctl", *_NAMES, timeout_s=_LIMIT_S)
-    return parse_sysctl(answer.stdout) if answer else {}
+    told = parse_sysctl(answer.stdout) if answer else {}
+    if told:
+        return told
+    answer = run(*_PROFILER, timeout_s=_LIMIT_S)
+    return parse_profiler(answer.stdout) if answer else {}
+
+
+def parse_profiler(text: str) -> dict[str, str]:
+    """Parse `system_profiler SPHardwareDataType`: the chip of a Mac with Apple's, as sysctl would tell it."""
+    match = _PROFILED.search(text)
+    return {_BRAND: match[1], ARM64: "1"} if match else {}
 
 
 def parse_sysctl(text: str) -> dict[str, str]:

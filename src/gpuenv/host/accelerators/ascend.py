@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading
-from gpuenv.host.executables import FileTree, RunProgram, read_text
+from gpuenv.host.executables import FileTree, RunProgram, is_there, read_text
 from gpuenv.host.pci import HUAWEI, SOURCE, BusDevice
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.model.accelerator import Accelerator
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 VARIABLE = "ASCEND_TOOLKIT_HOME"
 _ANY_910 = "Ascend 910"  # so npu-smi calls 910C, and the first 910
 _LIMIT_S = 10.0
-_MOST = 1024
+_MOST, _MOST_NODES = 1024, 64
+_MANAGER = "dev/davinci_manager"
 _PLACES = ("usr/local/Ascend/ascend-toolkit/latest", "usr/local/Ascend/cann")
 _FILE = "ascend_toolkit_install.info"
 _CARD = re.compile(r"\|\s*(\d{1,4})\s+([0-9A-Za-z][\w.-]{0,30})\s+\|\s*\w", re.ASCII)
@@ -51,17 +52,30 @@ def read_ascend(
 ) -> VendorReading:
     """Return Huawei's NPUs, in npu-smi's order where it answers, and CANN's release."""
     own = tuple(device for device in devices if device.vendor == HUAWEI)
-    if not own:
-        return VendorReading()
     answer = run("npu-smi", "info", timeout_s=_LIMIT_S)
     chips = tuple(islice(parse_npu_smi(answer.stdout), _MOST)) if answer and answer.ok else ()
     names = AcceleratorNames(known.devices) if chips else None
     found = [_by_name(index, chip, own, known, names) for index, chip in enumerate(chips)] if names else []
     if not found:
         found = [_by_id(index, device, known) for index, device in enumerate(own)]
+    if not found:
+        found = [_by_node(number) for number in _nodes(root)]
     cann, source = read_cann(root, environ)
     facts: Facts = (("cann", source),) if cann else ()
     return VendorReading(tuple(found), cann=cann, facts=facts)
+
+
+def has_ascend(root: FileTree) -> bool:
+    """Whether the driver offers NPUs, on a bus that a container may not show."""
+    return is_there(root / _MANAGER)
+
+
+def _nodes(root: FileTree) -> Iterator[int]:
+    return (number for number in range(_MOST_NODES) if is_there(root / f"dev/davinci{number}"))
+
+
+def _by_node(number: int) -> FoundDevice:
+    return FoundDevice(Accelerator(kind="npu", vendor="Huawei", index=number, discrete=True), ())
 
 
 def parse_npu_smi(text: str) -> Iterator[SmiChip]:

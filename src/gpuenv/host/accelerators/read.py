@@ -8,14 +8,14 @@ from functools import cache
 from msgspec import Struct
 
 from gpuenv import matrices
-from gpuenv.host.accelerators.amd import read_amd
+from gpuenv.host.accelerators.amd import KFD, read_amd
 from gpuenv.host.accelerators.apple import read_apple, read_sysctl
-from gpuenv.host.accelerators.ascend import read_ascend
+from gpuenv.host.accelerators.ascend import has_ascend, read_ascend
 from gpuenv.host.accelerators.intel import read_intel
 from gpuenv.host.accelerators.reading import Facts, VendorReading, facts_of
 from gpuenv.host.accelerators.recognised import VENDORS, read_recognised
 from gpuenv.host.accelerators.windows import read_windows
-from gpuenv.host.executables import FileTree, RunProgram
+from gpuenv.host.executables import FileTree, RunProgram, is_there
 from gpuenv.host.pci import AMD, HUAWEI, INTEL, BusDevice
 from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.model.accelerator import Accelerator
@@ -54,10 +54,13 @@ def _known() -> Accelerators:
 
 # a line a vendor: where it may be, and its reader
 _READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], VendorReading]], ...] = (
-    (lambda at: AMD in at.vendors, lambda at: read_amd(at.devices, at.root, at.environ, _known())),
+    (
+        lambda at: AMD in at.vendors or is_there(at.root / KFD),
+        lambda at: read_amd(at.devices, at.root, at.environ, _known()),
+    ),
     (lambda at: INTEL in at.vendors, lambda at: read_intel(at.devices, _known())),
     (
-        lambda at: HUAWEI in at.vendors,
+        lambda at: HUAWEI in at.vendors or has_ascend(at.root),
         lambda at: read_ascend(at.devices, at.root, at.environ, _known(), at.run),
     ),
     (lambda at: bool(at.vendors & VENDORS.keys()), lambda at: read_recognised(at.devices, _known())),
