@@ -18,6 +18,7 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import AUTO, FORGE, WHEELS
+from gpuenv.planning.machines import refuse_other_builds
 from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
@@ -66,6 +67,7 @@ def begin(
     """Return what is to be decided; raise UsageError, or Unsatisfiable for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
     wanted = plan_request(options, installer, machines[0])
+    refuse_other_builds(machines, cpu=wanted.cpu)
     location = choose_target(machines, wanted.options.devices, cpu=wanted.cpu)
     manager = wanted.request.manager
     channels = _channels(project, options, manager, installer.channel)

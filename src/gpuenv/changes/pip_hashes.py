@@ -25,6 +25,7 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources
+from gpuenv.model.variant import Variant
 from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.hashes import HashFetcher, keep_hashes
 from gpuenv.planning.options import PlanOptions
@@ -86,7 +87,7 @@ def _constrained(environ: Mapping[str, str], root: Path) -> Mapping[str, str]:
 
 def _question(plan: Plan, options: PlanOptions) -> CompileInput:
     """Return what is to be resolved, in the versions that were shown: an index may have newer ones by now."""
-    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    target = choose_target(plan.machines, options.devices, cpu=Variant(plan.variant).cuda is None)
     question = resolver_question(plan, target, options)
     if not plan.is_whole:
         return question

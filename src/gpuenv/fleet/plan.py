@@ -23,6 +23,7 @@ from gpuenv.model.python import PythonOffer
 from gpuenv.model.wheel import PLATFORMS, Platform
 from gpuenv.planning.conda.choose import WHEELS
 from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.planning.machines import refuse_other_builds
 from gpuenv.planning.make_plan import Installer, PlanRequest, choose_installer, plan_of, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pages.listings import PlanListings, list_files
@@ -247,6 +248,7 @@ def _targets(
     problems: dict[int, str] = {}
     for number, machine in machines.items():
         try:
+            refuse_other_builds((machine,), cpu=wanted.cpu)
             targets[number] = choose_target((machine,), wanted.options.devices, cpu=wanted.cpu)
         except GpuenvError as error:  # noqa: PERF203 - the others can be planned for all the same
             problems[number] = error.message

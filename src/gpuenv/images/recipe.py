@@ -43,6 +43,7 @@ def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> t
     _refuse_windows(options.platform)
     inside = _in_container(options, base, bases_for(base, images))
     plan = make_plan(inside, environ, target=".venv")
+    _refuse_other_kinds(plan)
     target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
     _refuse_windows(target.platform)
     build, run = choose_bases(base, plan.python, Variant(plan.variant).cuda, target.platform, images)
@@ -101,6 +102,16 @@ def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...])
     container = Container(pythons, glibc)
     program = options.program if base == SLIM else (*options.program, "--base", base)
     return replace(options, manager=_INSTALLER, container=container, program=program)
+
+
+def _refuse_other_kinds(plan: Plan) -> None:
+    variant = Variant(plan.variant)
+    if variant.cuda is None and not variant.is_cpu:
+        raise UsageError(
+            tr("a Dockerfile is for builds for CUDA and the CPU, not for {variant}", variant=variant),
+            code="usage",
+            fixes=(Fix(tr("describe a machine with an NVIDIA GPU: --gpu 8.6")), Fix(tr("or add --cuda cpu"))),
+        )
 
 
 def _refuse_windows(platform: str | None) -> None:

@@ -104,7 +104,7 @@ def _complete(
     stack = plan.packages[: len(plan.pins)]
     if len(plan.packages) > len(stack):
         return plan.packages
-    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    target = choose_target(plan.machines, options.devices, cpu=Variant(plan.variant).cuda is None)
     question = resolver_question(with_direct_urls(plan, mirrors), target, options)
     outcome = resolver.compile_requirements(question, environ)
     if isinstance(outcome, uv_failure.Unresolvable):

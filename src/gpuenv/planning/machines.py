@@ -15,7 +15,7 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.jetson_boards import with_board_told
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.errors import Fix, UsageError
+from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import FoundPython, Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.planning.detect import detect
@@ -163,6 +163,27 @@ def locate(
     from gpuenv.resolution.accelerators.kinds import choose_accelerated  # noqa: PLC0415 - for such alone
 
     return choose_accelerated(machines, options.devices, asked, knowledge)
+
+
+def refuse_other_builds(machines: tuple[Machine, ...], *, cpu: bool) -> None:
+    """Raise Unsatisfiable where a plan for CUDA or the CPU alone would pass over a card, unasked."""
+    for machine in machines:
+        names = ", ".join(
+            item.name or item.vendor for item in machine.accelerators if item.discrete and item.kind
+        )
+        if names and machine.without_gpu and not cpu:
+            raise Unsatisfiable(
+                tr(
+                    "only builds for CUDA and the CPU are considered here, and this machine has {names}",
+                    names=names,
+                ),
+                code="other-accelerator",
+                because=(Because(tr("it has {devices}", devices=names), machine.source_of("accelerators")),),
+                fixes=(
+                    Fix(tr("plan for it by itself"), "gpuenv plan"),
+                    Fix(tr("or request a CPU build explicitly with --cuda cpu")),
+                ),
+            )
 
 
 def has_other_builds(machine: Machine) -> bool:
