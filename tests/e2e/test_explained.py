@@ -277,3 +277,18 @@ def test_of_the_nearest_release_the_variant_of_the_text_is_kept(program: Program
     text = 'File "C:\\ml\\run.py"\n' + INSTALLED.format(torch="2.4.0+cu121") + CPU_ONLY
     command = shlex.split(str(matches(program, "-", stdin=text)[0]["command"]), posix=False)
     assert "torch==2.4.1+cu121" in command
+
+
+def test_a_pack_that_is_left_out_tells_nothing(program: Program) -> None:
+    (match,) = matches(program, SHAPES)
+    assert match["pack"] == "own-code"
+    assert matches(program, SHAPES, "--pack", "own-code", "--pack", "core") == [match]
+    assert matches(program, SHAPES, "--without-pack", "own-code") == []
+    assert matches(program, SHAPES, "--pack", "core") == []
+
+
+def test_a_pack_that_there_is_not_is_a_usage_error(program: Program) -> None:
+    done = program.run("explain", "--pack", "cores", SHAPES)
+    assert (done.status, done.out) == (2, "")
+    assert "`cores`" in done.err
+    assert "own-code" in done.err

@@ -11,6 +11,7 @@ from gpuenv.signatures.clauses import split_clauses
 from gpuenv.signatures.unquote import PLAIN_QUOTES, WIDE_MARKS
 from matrix_tables.api_changes import build_api_changes
 from matrix_tables.facts import DATA, Facts, Row, UnusableFacts, read_toml
+from matrix_tables.packs import Packs
 from matrix_tables.regex_words import needs_of
 from matrix_tables.slow_regexes import bounded, is_exponential, shares_letters
 
@@ -49,9 +50,15 @@ def build_signatures(facts: Facts) -> list[Row]:
     cases = [case for text in texts for case in text.get("case", ())]
     if unknown := {name for case in cases for name in _of(case, groups)} - known.keys():
         raise UnusableFacts(f"error_texts: cases of no signature: {', '.join(sorted(unknown))}")
+    packs = Packs(known)
     kinds = [kind for text in texts for kind in text.get("clause", ())]
     rows = [
-        _row(entry, extra["read"].get(name, {}), wrapper=name in extra["wrappers"])
+        _row(
+            entry,
+            extra["read"].get(name, {}),
+            packs.pack_of(name, entry["class"]),
+            wrapper=name in extra["wrappers"],
+        )
         | _cases([_with_sample(case, entry) for case in cases if name in _of(case, groups)])
         | clauses_of(entry["fix_en"], entry["fix_zh"], kinds)
         for name, entry in known.items()
@@ -202,11 +209,12 @@ def _wants(entry: Row, wants: Row) -> list[str]:
     return [*wants.get(entry["id"], usual)]
 
 
-def _row(entry: Row, reading: Row, *, wrapper: bool) -> Row:
+def _row(entry: Row, reading: Row, pack: str, *, wrapper: bool) -> Row:
     try:
         return {
             "id": entry["id"],
             "class": entry["class"],
+            "pack": pack,
             "case_of": entry.get("case_of"),
             "wrapper": wrapper,
             "priority": entry["priority"],

@@ -17,6 +17,7 @@ from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
+from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
 from gpuenv.signatures.word_index import WORDS, parse_word_index
@@ -44,16 +45,19 @@ class Explained(Struct, frozen=True):
     no_errors: tuple[NoError, ...] = ()
 
 
-def explain_text(text: str, environ: Mapping[str, str]) -> Explained:
+def explain_text(
+    text: str, environ: Mapping[str, str], packs: frozenset[PackName] | None = None
+) -> Explained:
     """Return what the errors in a text mean, the root first, with commands made of plans for this machine.
 
-    Plans are decided from what is known offline, else from the indexes. Raises UsageError where the
-    signatures can't be read.
+    Only signatures of `packs` count, all where it is None. Plans are decided from what is known offline, else
+    from the indexes. Raises UsageError where the signatures can't be read.
     """
-    examined = _examine(text)
+    examined = _examine(text, packs)
     reported = read_reported(text, load_reports())
     judged = _judged(examined.matches, reported, text, environ)
-    matches = _each_once(_by_package(judged, reported, text, environ))
+    told = _each_once(_by_package(judged, reported, text, environ))
+    matches = tuple(match for match in told if packs is None or match.pack in packs)
     commands: dict[str, str] = {}
     warnings: dict[PlanWarning, None] = {}
     if not examined.whole:
@@ -127,17 +131,17 @@ def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
     )
 
 
-def _examine(text: str) -> Examined:
-    return examine(text, _signatures(), time.process_time)
+def _examine(text: str, packs: frozenset[PackName] | None = None) -> Examined:
+    return examine(text, _signatures(packs), time.process_time)
 
 
-def _signatures() -> Signatures:
-    return load_signatures("zh" if current_language() == "zh" else "en")
+def _signatures(packs: frozenset[PackName] | None = None) -> Signatures:
+    return load_signatures("zh" if current_language() == "zh" else "en", packs)
 
 
 @cache
-def load_signatures(language: Language = "en") -> Signatures:
-    """Read the signatures in one language, each parsed when it is looked at.
+def load_signatures(language: Language = "en", packs: frozenset[PackName] | None = None) -> Signatures:
+    """Read the signatures in one language, each parsed when it is looked at; of some packs, or of all.
 
     Raises UsageError where they can't be read, and so does what is looked at of them.
     """
@@ -152,7 +156,7 @@ def load_signatures(language: Language = "en") -> Signatures:
         index = parse_word_index(matrices.read_bytes(matrices.directory(), WORDS))
     except (OSError, ValueError) as error:
         raise _unreadable() from error
-    return Signatures(index, _read_signatures, parse)
+    return Signatures(index, _read_signatures, parse, packs)
 
 
 def _read_signatures() -> bytes:
@@ -255,6 +259,7 @@ def match_data(match: SignatureMatch, command: str | None = None) -> dict[str, A
     return {
         "id": match.id,
         "class": match.kind,
+        "pack": match.pack,
         "broader": match.broader,
         "cause": match.cause,
         "detail": match.detail,

@@ -12,6 +12,7 @@ from msgspec import Struct, json
 from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.clauses import Clause
+from gpuenv.signatures.packs import PACKS, PackName
 from gpuenv.signatures.vocabulary import OR, Vocabulary
 from gpuenv.signatures.word_index import WordIndex
 
@@ -75,19 +76,24 @@ class Signature(Struct, frozen=True):
     source: str
     cases: tuple[SignatureCase, ...] = ()
     clauses: tuple[Clause, ...] = ()
+    pack: PackName = "core"
 
 
 class Signatures(Sequence[Signature]):
     """All signatures, of which only those are parsed that a text may have.
 
     `read` gives the table's JSON, a row a line, when one is needed; `parse` makes a signature of a row, and
-    raises what is to be raised for a row that is none.
+    raises what is to be raised for a row that is none. `named` gives only those of `packs`.
     """
 
     def __init__(
-        self, index: WordIndex, read: Callable[[], bytes], parse: Callable[[bytes], Signature]
+        self,
+        index: WordIndex,
+        read: Callable[[], bytes],
+        parse: Callable[[bytes], Signature],
+        packs: Container[PackName] | None = None,
     ) -> None:
-        self._index, self._read, self._parse = index, read, parse
+        self._index, self._read, self._parse, self._packs = index, read, parse, packs
         self._parsed: dict[str, Signature] = {}
 
     @cached_property
@@ -119,7 +125,8 @@ class Signatures(Sequence[Signature]):
 
     def named(self, ids: Collection[str | None]) -> list[Signature]:
         """Return the signatures of some ids, in their order."""
-        return [self._get(name) for name in self._rows if name in ids] if ids else []
+        signatures = [self._get(name) for name in self._rows if name in ids] if ids else []
+        return [item for item in signatures if self._packs is None or item.pack in self._packs]
 
 
 @cache
@@ -153,6 +160,7 @@ def parse_signature(content: bytes, language: Language = "en") -> Signature:
             checks=tuple(map(str, row["checks"])),
             source=str(row["source"]),
             cases=tuple(_case(case, language) for case in row.get("cases", ())),
+            pack=checked_choice(row["pack"], PACKS),
             clauses=tuple(_clause(clause) for clause in row.get("clauses", ())),
         )
     except (KeyError, TypeError, AttributeError) as error:

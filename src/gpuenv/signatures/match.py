@@ -32,6 +32,7 @@ from gpuenv.signatures.findings import (
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
 from gpuenv.signatures.log_shape import LogShape
 from gpuenv.signatures.no_errors import NoError, harmless_lines, without_harmless
+from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.quote import cut_off, quoted
 from gpuenv.signatures.unquote import as_written
 from gpuenv.signatures.vocabulary import Vocabulary, lines_of, words_of
@@ -69,6 +70,7 @@ class SignatureMatch(Struct, frozen=True):
     wants: tuple[str, ...]
     checks: tuple[str, ...]
     source: str
+    pack: PackName
     cases: tuple[SignatureCase, ...] = ()
     clauses: tuple[Clause, ...] = ()
     settled: bool = False
@@ -259,6 +261,7 @@ def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
         wants=signature.wants,
         checks=signature.checks,
         source=signature.source,
+        pack=signature.pack,
         cases=signature.cases,
         clauses=signature.clauses,
     )

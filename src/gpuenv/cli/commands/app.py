@@ -69,6 +69,12 @@ def explain(
     words: Annotated[
         list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
     ] = None,
+    pack: Annotated[
+        list[str] | None, option("--pack NAME", "Only know causes of this subject, such as core; repeatable.")
+    ] = None,
+    without_pack: Annotated[
+        list[str] | None, option("--without-pack NAME", "Leave out causes of this subject; repeatable.")
+    ] = None,
     *,
     console: o.CommonOptions,
 ) -> int:
@@ -79,7 +85,7 @@ def explain(
     """
     from gpuenv.cli.commands import explain as command  # noqa: PLC0415
 
-    return command.explain(tuple(words or ()), console)
+    return command.explain(tuple(words or ()), console, pack or (), without_pack or ())
 
 
 @declared.command(short_help="Print what a bug report needs, without secrets.")

@@ -48,6 +48,7 @@ from gpuenv.knowledge.schema.mirrors import SHIPPED_FIELDS
 from gpuenv.model.plan import RULES
 from gpuenv.model.wheel import CUDA_PLATFORMS, PLATFORMS
 from gpuenv.signatures.catalogue import CLASSES, REPLANS
+from gpuenv.signatures.packs import PACKS
 
 Kinds = Mapping[str | None, Fields]
 
@@ -128,8 +129,8 @@ FIELDS: Mapping[str, Kinds] = {
     }},
     "mirrors": {None: SHIPPED_FIELDS},
     "signatures": {None: {
-        "id": _ID, "class": one_of(*CLASSES), "case_of": or_null(_ID), "wrapper": FLAG,
-        "priority": number(0, 100),
+        "id": _ID, "class": one_of(*CLASSES), "pack": one_of(*PACKS), "case_of": or_null(_ID),
+        "wrapper": FLAG, "priority": number(0, 100),
         "patterns": list_of(_PATTERN, least=1), "unless": list_of(_PATTERN), "reads": list_of(REGEX),
         "cause_en": TEXT, "cause_zh": TEXT, "fix_en": TEXT, "fix_zh": TEXT,
         "detail_en": or_null(TEXT), "detail_zh": or_null(TEXT),
