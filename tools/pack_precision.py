@@ -6,10 +6,13 @@ states the cause (expected.json). gpuenv must be importable: installed, or PYTHO
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
+from gpuenv import matrices
 from gpuenv.explanation.explain import find_matches
 from gpuenv.signatures.packs import PACKS
 
@@ -18,14 +21,13 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 def main() -> int:
     """Print the table, as Markdown; return the exit status."""
-    from logs import expected_of_logs, read_logs  # noqa: PLC0415 - of the tests
-
     from gpuenv import matrices  # noqa: PLC0415
 
-    expected = expected_of_logs()
+    logs = import_module("logs")  # of the tests
+    expected = logs.expected_of_logs()
     answers: Counter[str] = Counter()
     right: Counter[str] = Counter()
-    for name, text in read_logs().items():
+    for name, text in logs.read_logs().items():
         for match in find_matches(text)[:1]:
             answers[match.pack] += 1
             right[match.pack] += match.id in expected.get(name, {}).get("ids", ())
