@@ -6,7 +6,6 @@ states the cause (expected.json). gpuenv must be importable: installed, or PYTHO
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections import Counter
 from importlib import import_module
@@ -21,8 +20,6 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 def main() -> int:
     """Print the table, as Markdown; return the exit status."""
-    from gpuenv import matrices  # noqa: PLC0415
-
     logs = import_module("logs")  # of the tests
     expected = logs.expected_of_logs()
     answers: Counter[str] = Counter()
