@@ -315,6 +315,7 @@ def test_other_kinds_of_accelerators_join_each_on_its_platform(
     """On this Linux the extra for macOS brings nothing: its torch here would be PyPI's, for CUDA."""
     for name in ("rocm7.2", "xpu"):
         network.publish(tiny_torch(tmp_path / name, f"2.14.1+{name}"), name)
+        network.publish(tiny_wheel(tmp_path / name, f"triton_{name.rstrip('.0123456789')}", "3.8.0"), name)
     files = {"torch/__init__.py": "", "torch/version.py": "__version__ = '2.14.1'\n"}
     for version in ("2.14.1", "2.15.0"):
         network.publish(

@@ -273,7 +273,9 @@ def _signatures() -> str:
     named = [name for part in ("change", "read", "wants") for name in extra[part]]
     named += [name for text in files for name in text.get("more", {})]
     named += extra["wrappers"]
-    named += [case["of"] for text in files for case in text.get("case", ())]
+    groups = {name: members for text in files for name, members in text.get("groups", {}).items()}
+    named += [case["of"] for text in files for case in text.get("case", ()) if case["of"] not in groups]
+    named += [member for members in groups.values() for member in members]
     named += [item["case_of"] for text in files for item in text.get("signature", ()) if "case_of" in item]
     ids = dict.fromkeys(name for name in named if name != "usual" and name not in added)
     signatures = [

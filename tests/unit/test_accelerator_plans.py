@@ -107,7 +107,7 @@ def test_a_machine_gets_what_the_facts_say(
         first, *rest = render_text(plan).splitlines()
         shown = " ".join((first, *rest)) if "torch==" in said else first
         assert said.strip().replace("torch==", "torch ") in shown, why
-        assert first.startswith("this is a CPU build"), why
+        assert "CPU build" in first, why
         return
     variant, *others = outcome.split()
     pins = [word for word in others if not word.startswith("~")]

@@ -20,7 +20,9 @@ def show(
         argument(
             "[TABLE]",
             "torch, cuda, gpus, companions, known-bad, dependencies, libraries, mirrors, conda, "
-            "signatures, checks, images, pythons, api-changes or ecosystem; default: list them.",
+            "signatures, checks, images, pythons, api-changes, ecosystem, accelerator-devices, "
+            "accelerator-architectures, accelerator-builds, accelerator-indexes, accelerator-known-bad, "
+            "kernel-drivers or jetson; default: list them.",
             autocompletion=complete_table,
         ),
     ] = None,
