@@ -119,8 +119,9 @@ def _named(identifier: str) -> SignatureMatch:
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
-    """Leave out what comes down to the cause of one before it, and what a settled one's lines mean too."""
+    """Leave out what has the cause or fix of one before it, and what a settled one's lines mean too."""
     each = tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
+    each = tuple({match.fix: match for match in reversed(each)}.values())[::-1]
     if not each or not each[0].settled:
         return each
     lines = {line.number for line in each[0].lines}

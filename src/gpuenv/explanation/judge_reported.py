@@ -26,6 +26,7 @@ from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.quote import cut_off
 from gpuenv.signatures.reported import SYMPTOMS, Reported, is_without_gpu
 
+_CUDA_OF_BUILD = re.compile(r"cuda(\d{1,2})\.(\d)")  # py3.7_cuda10.2.89_cudnn7.6.5_0
 _ENVIRONMENT = "NAME"
 
 _NAMING = ("D40", "D41")  # checks that say a version which fits
@@ -110,7 +111,10 @@ def _variant(reported: Reported, torch: str | None, machine: Machine, knowledge:
     if cuda is not None:
         return Variant("cpu" if cuda == "None" else f"cu{cuda.replace('.', '')}")
     platform = PLATFORMS_BY_SYSTEM.get((machine.system.os, machine.system.arch))
-    if platform is None or reported.value("conda_build"):
+    build = reported.value("conda_build")
+    if build and (named := _CUDA_OF_BUILD.search(build)):
+        return Variant(f"cu{named[1]}{named[2]}")
+    if platform is None or build:
         return None
     return knowledge.pypi_variant(version, platform)
 
@@ -135,7 +139,8 @@ def told_by_checks(
         base = next((match for match in open_to if match.id == item.signature), known.get(item.signature))
         if base is None:
             continue
-        lines = base.lines or tuple(_lines(reported, text))
+        opened = (match.lines for match in open_to if match.lines)
+        lines = base.lines or next(opened, ()) or tuple(_lines(reported, text))
         told = replace(
             base,
             cause=item.verdict.cause or base.cause,
