@@ -140,7 +140,7 @@ def told_by_checks(
         if base is None:
             continue
         opened = (match.lines for match in open_to if match.lines)
-        lines = base.lines or next(opened, ()) or tuple(_lines(reported, text))
+        lines = base.lines or tuple(_lines(reported, text)) or next(opened, ())
         told = replace(
             base,
             cause=item.verdict.cause or base.cause,
