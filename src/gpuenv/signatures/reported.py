@@ -16,7 +16,7 @@ from gpuenv.i18n.messages import tr
 
 FailureKind = Literal["missing", "unbuilt"]
 
-_START, _END = 128 << 10, 256 << 10  # letters that are looked at: versions are printed first, errors last
+_START, _END = 64 << 10, 128 << 10  # letters that are looked at: versions are printed first, errors last
 _MOST_GPUS = 64
 _PACKAGE, _VERSION, _INSTALLED = "name", "version", "installed"
 _GPU, _INDEX = "gpu", "index"

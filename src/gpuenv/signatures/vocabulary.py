@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 
 from gpuenv.signatures.log_pages import LogPage, shortened
 
-_ENCODED, _END = 200, 40  # letters of base64 from which on only so many at its ends count
+_ENCODED, _END = 200, 16  # letters of base64 from which on only so many at its ends count
 _CODE = re.compile(rb"[A-Za-z0-9+/]{%d,}" % _ENCODED)
 _HASH = 32  # letters from which on a word of hexadecimal digits is one
 _HEX = b"0abcdef"
