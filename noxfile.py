@@ -11,13 +11,13 @@ import urllib.request
 
 import nox
 
-nox.options.sessions = ["lint", "types", "imports", "tests", "audit"]
+nox.options.sessions = ["lint", "types", "imports", "tests", "docs", "audit"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 # Programs that tests run where they are, and the packages of Debian that bring them.
 TOOLS = {
-    "chromium": "chromium",  # the page of the matrices
+    "chromium": "chromium",  # the page of the matrices, the site
     "buildah": "buildah",  # images without Docker
     "bwrap": "bubblewrap",  # bare machines for the bootstrap script
     "busybox": "busybox",
@@ -121,6 +121,14 @@ def audit(session: nox.Session) -> None:
     _install(session, "audit")
     named = (word for group in LOCKS for word in ("--requirement", _lock(group)))
     session.run("pip-audit", "--vulnerability-service", "osv", "--disable-pip", "--require-hashes", *named)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site into site/, in both languages, and look at it; a link that leads nowhere fails."""
+    _install_gpuenv(session, "docs", "test")
+    session.run("python", "tools/build_site.py", "site")
+    session.run("pytest", "-n", "0", "-m", "", "tests/e2e/test_site.py", env={"GPUENV_SITE": "site"})
 
 
 @nox.session(default=False)

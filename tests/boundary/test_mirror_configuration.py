@@ -109,7 +109,7 @@ def test_words_of_own_mirrors_that_mean_something_else_already_are_told(
 
 
 def test_the_example_of_the_reference_is_read(file: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/reference/mirrors.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/en/reference/mirrors.md").read_text(encoding="utf-8")
     example, _, _ = page.partition("[[mirror]]")[2].partition("\nA mirror needs")
     file.write_text(f"[[mirror]]{example}", encoding="utf-8")
     lab = load_mirrors({"GPUENV_CONFIG": str(file)}).find("ours")

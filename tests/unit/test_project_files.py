@@ -132,7 +132,7 @@ def workflow(path: Path) -> Any:
 
 
 def test_there_are_workflows() -> None:
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "matrices.yml", "release.yml"]
+    assert [path.name for path in WORKFLOWS] == ["ci.yml", "matrices.yml", "release.yml", "site.yml"]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -152,6 +152,8 @@ def test_a_workflow_may_only_read_unless_a_job_says_more(path: Path) -> None:
         "attest": {"id-token", "attestations"},
         "publish": {"id-token"},
         "offer": {"contents", "pull-requests"},
+        "site": {"contents", "pages"},
+        "deploy": {"pages", "id-token"},
     }
     for name, job in content["jobs"].items():
         assert set(job.get("permissions", {})) == allowed.get(name, set())

@@ -11,7 +11,7 @@ from test_docs import LINK, parse
 
 READMES = ("README.md", "README.zh.md")
 REFERENCE = tuple(
-    f"docs/reference/{path.name}" for path in sorted((ROOT / "docs" / "reference").glob("*.md"))
+    path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").glob("*/reference/*.md"))
 )
 LIMIT = 8192  # bytes
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
