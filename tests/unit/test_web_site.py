@@ -89,3 +89,12 @@ def test_a_broken_link_of_the_site_is_named(tmp_path: Path, written: str, compla
     (tmp_path / "there.html").write_text('<h2 id="one">one</h2>', encoding="utf-8")
     (tmp_path / "page.html").write_text(written, encoding="utf-8")
     assert list(links.broken(tmp_path)) == ([f"page.html: {complaint}"] if complaint else [])
+
+
+def test_links_are_followed_in_a_folder_that_is_named_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "page.html").write_text('<a href="#one" id="one">one</a>', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert list(links.broken(Path("site"))) == []

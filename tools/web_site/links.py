@@ -34,6 +34,7 @@ def _read(path: Path) -> _Page:
 
 def broken(site: Path) -> Iterator[str]:
     """Name each link that leads nowhere, and each thing loaded from another host, with its page."""
+    site = site.resolve()
     for path in sorted(site.rglob("*.html")):
         for tag, link in _read(path).links:
             if why := _wrong(site, path, tag, link):
@@ -51,7 +52,7 @@ def _wrong(site: Path, path: Path, tag: str, link: str) -> str | None:
     target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
     if target.is_dir():
         target /= "index.html"
-    if not target.is_relative_to(site.resolve()) or not target.is_file():
+    if not target.is_relative_to(site) or not target.is_file():
         return "leads nowhere"
     hash_ = unquote(parts.fragment)
     if target.suffix == ".html" and hash_ and tag == "a" and hash_ not in _read(target).anchors:
