@@ -68,8 +68,11 @@ def test_the_wheel_has_gpuenv_and_nothing_else(wheel: Path) -> None:
         names = archive.namelist()
     tops = {name.split("/")[0] for name in names}
     info = wheel.name.replace("-py3-none-any.whl", ".dist-info")
-    assert tops == {"gpuenv", info}
+    data = info.replace(".dist-info", ".data")
+    assert tops == {"gpuenv", info, data}
     assert not [name for name in names if "test" in name.split("/")[1] or "__pycache__" in name]
+    manuals = [name.removeprefix(f"{data}/") for name in names if name.startswith(data)]
+    assert sorted(manuals) == [f"data/share/man/{part}man1/gpuenv.1" for part in ("", "zh_CN/")]
     matrices = {f"gpuenv/matrices/data/{path.name}" for path in (ROOT / "matrices").iterdir()}
     assert {
         "gpuenv/py.typed",

@@ -49,7 +49,7 @@ def test_every_link_leads_to_a_page_and_a_heading_of_it(name: str) -> None:
         if link.startswith("https://"):
             continue
         file, _, anchor = link.partition("#")
-        target = (ROOT / name).parent / file
+        target = (ROOT / name).parent / file if file else ROOT / name
         assert target.is_file(), link
         assert not anchor or anchor in anchors(target), link
 
