@@ -35,7 +35,8 @@ def described(*gpus: str, **options: str | bool) -> Machine:
         ("Apple M1", "mps", "M1"), ("M1", "mps", "M1"), ("M3 Max", "mps", "M3"), ("Apple M4", "mps", "M4"),
         ("Ascend 910B", "npu", "Ascend910B"),
         ("910B", "npu", "Ascend910B"), ("Ascend 910B3", "npu", "Ascend910B"),
-        ("Gaudi 2", None, None),
+        ("Gaudi 2", None, None), ("Gaudi2", None, None), ("Moore Threads MTT S80", None, None),
+        ("MLU370-X8", None, None), ("Hygon K100 AI", None, None),
     ],
 )  # fmt: skip
 def test_names_and_architectures_of_every_vendor_are_known(
@@ -52,10 +53,18 @@ def test_names_and_architectures_of_every_vendor_are_known(
     [
         ("M4", "ambiguous-gpu", 'use --gpu "Apple M4"'),
         ("780M", "ambiguous-gpu", 'use --gpu "AMD Radeon 780M Graphics"'),
-        ("Iris Xe", "ambiguous-gpu", "use --gpu 12.10.0"),
+        (
+            "AMD Radeon Graphics",
+            "unknown-gpu",
+            "or specify its compute capability or architecture, such as --gpu 8.6 or --gpu gfx1100",
+        ),
         ("RX 7900 XTZ", "unknown-gpu", 'did you mean --gpu "AMD Radeon RX 7900 XTX"?'),
         ("GeForce RTX 3080 Tie", "unknown-gpu", 'did you mean --gpu "NVIDIA GeForce RTX 3080 Ti"?'),
-        ("8", "unknown-gpu", "or specify its compute capability, such as --gpu 8.6"),
+        (
+            "8",
+            "unknown-gpu",
+            "or specify its compute capability or architecture, such as --gpu 8.6 or --gpu gfx1100",
+        ),
     ],
 )
 def test_what_is_not_clear_is_refused_with_names_of_all_vendors(text: str, code: str, fix: str) -> None:
@@ -63,6 +72,22 @@ def test_what_is_not_clear_is_refused_with_names_of_all_vendors(text: str, code:
         described(text)
     assert caught.value.code == code
     assert fix in [item.text for item in caught.value.fixes]
+
+
+def test_a_name_of_several_devices_is_clear_where_no_build_is_made_for_any() -> None:
+    (device,) = described("Iris Xe").accelerators
+    assert (device.kind, device.vendor) == ("xpu", "Intel")
+
+
+@pytest.mark.parametrize(
+    "text", ["GB10", "NVIDIA GB200", "GH200 480GB", "Jetson Thor", "AGX Orin", "Orin Nano"]
+)
+def test_gpus_beside_an_arm_processor_tell_the_platform(text: str) -> None:
+    machine = described(text)
+    assert machine.system.arch == "aarch64"
+    assert machine.source_of("system.arch").startswith("matrix: product name")
+    assert described(text, platform="linux-64").system.arch == "x86_64"
+    assert described("RTX 4090").system.arch == "x86_64"
 
 
 def test_cards_of_several_makers_stand_side_by_side() -> None:
@@ -99,7 +124,8 @@ def test_a_jetson_is_known_by_its_release_and_its_jetpack() -> None:
         machine = described(**options)
         assert (machine.l4t, machine.system.arch) == ("36.4.3", "aarch64")
         assert [str(gpu.compute_capability) for gpu in machine.gpus] == ["8.7"]
-    assert described(l4t="39.2").gpus == ()  # of Orin, and of Thor
+    for release in ("39.2", "39.0.1"):  # of Orin, and of Thor; one that is not listed is as the one before it
+        assert [str(gpu.compute_capability) for gpu in described(l4t=release).gpus] == ["8.7", "11.0"]
     assert [str(gpu.compute_capability) for gpu in described("11.0", l4t="39.2").gpus] == ["11.0"]
 
 

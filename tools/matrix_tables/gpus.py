@@ -18,11 +18,19 @@ def build_gpus(facts: Facts) -> list[Row]:
     no compute capability.
     """
     sources = facts.sources()
+    added = read_toml(DATA / "gpus.toml")
     rows = [_row(fact, sources) for fact in facts.table("gpus.csv")]
     names = {row["name"] for row in rows}
     known = {row["compute_capability"] for row in rows}
-    more = (_printed(entry) for entry in read_toml(DATA / "gpus.toml")["gpu"] if entry["name"] not in names)
-    return sorted((*rows, *(row for row in more if row["compute_capability"] in known)), key=_order)
+    more = (_printed(entry) for entry in added["gpu"] if entry["name"] not in names)
+    every = (*rows, *(row for row in more if row["compute_capability"] in known))
+    return sorted((_placed(row, tuple(added["on_arm"])) for row in every), key=_order)
+
+
+def _placed(row: Row, on_arm: tuple[str, ...]) -> Row:
+    """Return the row of a GPU that is on Arm alone with its platform."""
+    is_on_arm = row["family"] == "Jetson" or row["name"].startswith(on_arm)
+    return row | ({"platform": "linux-aarch64"} if is_on_arm else {})
 
 
 def _printed(entry: Row) -> Row:

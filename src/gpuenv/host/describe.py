@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv.host.describe_accelerators import (
@@ -49,6 +50,14 @@ MACS = ("osx-arm64", "osx-64")
 _OF_THE_GPU = ("driver", "gpus", "problems")
 
 
+class _NamedGpu(Struct, frozen=True):
+    """A GPU that `--gpu` names, where that was read, and the platform of all machines that have it."""
+
+    gpu: Gpu
+    source: str
+    platform: str | None = None
+
+
 def _no_accelerators() -> Accelerators:
     return Accelerators(lambda _: ())
 
@@ -69,18 +78,22 @@ def describe_machine(
     `accelerators` are the tables of other vendors' devices, read where a name may be one of theirs.
     """
     platform = platform or (releases.platform if releases else None)
+    source = "option --platform"
     read = [
         _read_gpu(text, platform, knowledge, accelerators, releases.kind if releases else None)
         for text in gpus
     ]
     named = tuple(item for item in read if isinstance(item, NamedDevice))
+    nvidia = [item for item in read if not isinstance(item, NamedDevice)]
     if platform is None and any(item.accelerator.kind == "mps" for item in named):
-        platform = MAC
-    machine = _on_platform(base, platform)
+        platform, source = MAC, "option --gpu"
+    elif platform is None and (placed := next((item for item in nvidia if item.platform), None)):
+        platform, source = placed.platform, placed.source
+    machine = _on_platform(base, platform, source)
     if glibc is not None:
         machine = _with_glibc(machine, glibc)
     if gpus:
-        machine = _with_gpus(machine, [item for item in read if not isinstance(item, NamedDevice)])
+        machine = _with_gpus(machine, nvidia)
         machine = with_devices(machine, named)
     if platform is not None:
         machine = with_chip(machine)
@@ -89,7 +102,7 @@ def describe_machine(
     return machine if releases is None else with_releases(machine, releases, accelerators)
 
 
-def _on_platform(base: Machine | None, platform: str | None) -> Machine:
+def _on_platform(base: Machine | None, platform: str | None, source: str) -> Machine:
     name = platform or "linux-64"
     if name not in _SYSTEMS:
         raise UsageError(
@@ -100,7 +113,7 @@ def _on_platform(base: Machine | None, platform: str | None) -> Machine:
     os, arch = _SYSTEMS[name]
     if base is not None and (platform is None or (base.system.os, base.system.arch) == (os, arch)):
         return base
-    source = "option --platform" if platform else "assumed: linux-64"
+    source = source if platform else "assumed: linux-64"
     system = System(os, arch, libc="glibc" if os == "linux" else None)
     facts: Facts = (("system.os", source), ("system.arch", source))
     if base is None:
@@ -137,9 +150,9 @@ def _with_glibc(machine: Machine, glibc: str) -> Machine:
     return replace(machine, system=system, facts=facts)
 
 
-def _with_gpus(machine: Machine, read: list[tuple[Gpu, str]]) -> Machine:
+def _with_gpus(machine: Machine, read: list[_NamedGpu]) -> Machine:
     """Replace the machine's NVIDIA GPUs and driver."""
-    described = [(replace(gpu, index=index), source) for index, (gpu, source) in enumerate(read)]
+    described = [(replace(item.gpu, index=index), item.source) for index, item in enumerate(read)]
     facts = [("gpus", "option --gpu")]
     for gpu, source in described:
         facts.append((f"gpus.{gpu.index}.compute_capability", source))
@@ -162,9 +175,9 @@ def _read_gpu(
     knowledge: Knowledge,
     accelerators: Callable[[], Accelerators],
     kind: str | None,
-) -> tuple[Gpu, str] | NamedDevice:
+) -> _NamedGpu | NamedDevice:
     with suppress(ValueError):
-        return Gpu(0, None, parse_compute_capability(text)), "option --gpu"
+        return _NamedGpu(Gpu(0, None, parse_compute_capability(text)), "option --gpu")
     is_apples = platform in MACS or _APPLES.fullmatch(text.strip())
     fact = None if is_apples else knowledge.gpu_names.find(text)
     if fact is None or (kind != "cuda" and _SHARED.fullmatch(text.strip())):
@@ -187,7 +200,8 @@ def _read_gpu(
             code="ambiguous-gpu",
             fixes=(Fix(tr("specify its compute capability, such as --gpu {one}", one=fact.capability)),),
         )
-    return Gpu(0, text.strip(), fact.capability), tr("matrix: product name `{name}`", name=fact.name)
+    source = tr("matrix: product name `{name}`", name=fact.name)
+    return _NamedGpu(Gpu(0, text.strip(), fact.capability), source, fact.platform)
 
 
 def _unknown_gpu(text: str, knowledge: Knowledge, accelerators: Accelerators) -> UsageError:
@@ -195,7 +209,7 @@ def _unknown_gpu(text: str, knowledge: Knowledge, accelerators: Accelerators) ->
     names = sorted({*knowledge.gpu_names.suggest(text), *of_others}, key=partial(_unlike, text))
     fixes = (
         *(Fix(tr('did you mean --gpu "{name}"?', name=name)) for name in names[:_SUGGESTIONS]),
-        Fix(tr("or specify its compute capability, such as --gpu 8.6")),
+        Fix(tr("or specify its compute capability or architecture, such as --gpu 8.6 or --gpu gfx1100")),
     )
     return UsageError(tr("no GPU called `{name}` is known", name=text), code="unknown-gpu", fixes=fixes)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import zip_longest
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.accelerator_names import AcceleratorNames
+from gpuenv.knowledge.accelerator_names import AcceleratorNames, NamedDevices
 from gpuenv.knowledge.accelerators import AcceleratorArchitecture, AcceleratorDevice, Accelerators
+from gpuenv.knowledge.jetson_releases import newest_until
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.errors import Fix, UsageError
@@ -62,7 +64,7 @@ def find_device(text: str, known: Accelerators) -> NamedDevice | None:
         (row for row in known.architectures.values() if row.architecture.lower() == wanted.lower()), None
     )
     found = AcceleratorNames(known.devices).find(wanted)
-    if found and found.is_ambiguous:
+    if found and found.is_ambiguous and not _are_alike(found, known):
         raise UsageError(
             tr("`{name}` is ambiguous: it names GPUs of several architectures", name=wanted),
             code="ambiguous-gpu",
@@ -82,6 +84,12 @@ def find_device(text: str, known: Accelerators) -> NamedDevice | None:
     if found and (exact is None or found.device.architecture == exact.architecture):
         return _of_row(found.device, found.name)
     return _of_architecture(exact) if exact else None
+
+
+def _are_alike(found: NamedDevices, known: Accelerators) -> bool:
+    """Whether a name, of whichever of its devices, is one of those that no build is made for."""
+    meant = [known.architectures.get(item) for item in found.architectures]
+    return all(row is not None and row.supported is False for row in meant)
 
 
 def _of_row(row: AcceleratorDevice, name: str) -> NamedDevice:
@@ -198,20 +206,16 @@ def _l4t_of(jetpack: str, known: Accelerators) -> str:
     return found
 
 
-def _numbers(release: str) -> tuple[int, ...]:
-    """Return a release as numbers: 39.2 and 39.2.0 are the same."""
-    numbers = [int(part) for part in release.split(".")]
-    return (*numbers, 0, 0)[:3]
-
-
 def _with_board(machine: Machine, known: Accelerators) -> Machine:
-    """Return a Jetson with the GPU of its boards, where all that its release runs on have the same."""
-    wanted = _numbers(machine.l4t or "")
-    rows = [row for row in known.jetsons if row.l4t and _numbers(row.l4t) == wanted]
-    capabilities = {text for row in rows for text in row.compute_capabilities}
-    if len(capabilities) != 1:
+    """Return a Jetson with the GPU of each board that its release runs on: a plan is for all of them."""
+    row = newest_until(machine.l4t or "", known.jetsons)
+    if row is None:
         return machine
-    gpu = Gpu(0, rows[0].boards[0] if rows[0].boards else None, parse_compute_capability(capabilities.pop()))
+    named = row.boards if len(row.boards) == len(row.compute_capabilities) else ()
+    capabilities = map(parse_compute_capability, row.compute_capabilities)
+    gpus = tuple(
+        Gpu(index, name, item) for index, (name, item) in enumerate(zip_longest(named, capabilities))
+    )
     source = tr("matrix: L4T {version}", version=machine.l4t)
-    facts: Facts = (*machine.facts, ("gpus", source), ("gpus.0.compute_capability", source))
-    return replace(machine, gpus=(gpu,), facts=facts)
+    about = (f"gpus.{gpu.index}.compute_capability" for gpu in gpus)
+    return replace(machine, gpus=gpus, facts=(*machine.facts, *((name, source) for name in ("gpus", *about))))

@@ -41,10 +41,13 @@ class AcceleratorNames:
         self._short: _Index = {}
         self._chips: _Index = {}
         self._ends: _Index = {}
+        self._recognized: list[tuple[tuple[str, ...], AcceleratorDevice]] = []
         for device in devices:
             for name in (device.name, *device.names):
                 words = words_of(name)
                 self._exact.setdefault(words, []).append((device, name))
+                if device.kind is None:
+                    self._recognized.append((words, device))
                 short = _without_noise(words)
                 self._short.setdefault(short, []).append((device, name))
                 for start in range(1, len(short)):
@@ -58,6 +61,8 @@ class AcceleratorNames:
         `AMD Radeon RX 7900 XTX`, `RX 7900 XTX`, `7900 XTX` and `rx7900xtx` are one, `Strix Halo` is a chip.
         """
         words = words_of(text)
+        if _NOISE.issuperset(words):  # `AMD Radeon Graphics`: that of many processors is called so
+            return None
         short = _without_noise(words)
         found = self._exact.get(words) or _of_maker(self._short.get(short, []), words)
         found = (
@@ -66,12 +71,24 @@ class AcceleratorNames:
             or (_of_maker(self._ends.get(short, []), words) if _says_much(short) else [])
         )
         if not found:
-            return None
+            return self._of_recognized(words, text)
         known = dict.fromkeys(device.architecture or "" for device, _ in found)
         device, name = min(found, key=lambda pair: (len(pair[1]), pair[1]))
         if _without_noise(words_of(device.name)) == _without_noise(words_of(name)):
             name = device.name
         return NamedDevices(device, name, tuple(known), tuple(dict.fromkeys(name for _, name in found)))
+
+    def _of_recognized(self, words: tuple[str, ...], text: str) -> NamedDevices | None:
+        """Find a device that nothing is planned for: a name of its maker's says so, whichever model it is."""
+        inside = [
+            (len(name), device)
+            for name, device in self._recognized
+            if f" {' '.join(name)} " in f" {' '.join(words)} "
+        ]
+        if not inside:
+            return None
+        _, device = max(inside, key=lambda pair: pair[0])
+        return NamedDevices(device, text.strip(), (device.architecture or "",), (device.name,))
 
     def suggest(self, text: str) -> tuple[str, ...]:
         """Names that `text` may mean, likeliest first: those that begin with it, then those it resembles."""
@@ -86,7 +103,7 @@ class AcceleratorNames:
 def words_of(text: str) -> tuple[str, ...]:
     """Split a name into words: `RX7900XTX` is that of `Radeon RX 7900 XTX`."""
     spaced = re.sub(r"[^a-z0-9]+", " ", text.lower())
-    spaced = re.sub(r"\b(rx|arc|ascend|mtt|vega)(?=[a-z]?\d)", r"\1 ", spaced)
+    spaced = re.sub(r"\b(rx|arc|ascend|mtt|mlu|dcu|gaudi|vega)(?=[a-z]?\d)", r"\1 ", spaced)
     spaced = re.sub(r"\b(\d{3,4})(xtx|xt|gre)\b", r"\1 \2", spaced)
     return tuple(spaced.split())
 

@@ -14,7 +14,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 
 # words that people leave out: a query may lack them, but one that has them keeps them
-_BRANDS = frozenset({"geforce", "quadro", "tesla", "gtx", "rtx", "gt"})
+_BRANDS = frozenset({"geforce", "quadro", "tesla", "gtx", "rtx", "gt", "jetson"})
 # words that say nothing about the chip's capability: makers, vGPU product lines
 _NOISE = frozenset({"nvidia", "grid", "graphics"})
 # what may follow a known name without making another card of it: memory sizes, boards, MIG and vGPU profiles
@@ -27,7 +27,10 @@ _PCI_ID = re.compile(r"(?:0x)?([0-9a-f]{4})(?:10de)?|10de:([0-9a-f]{4})")
 
 
 class GpuFact(Struct, frozen=True):
-    """A product and its compute capability; `ambiguous`: the name was sold with others too."""
+    """A product and its compute capability; `ambiguous`: the name was sold with others too.
+
+    `platform` is that of all machines that have it, where it is on one alone.
+    """
 
     name: str
     capability: ComputeCapability
@@ -35,6 +38,7 @@ class GpuFact(Struct, frozen=True):
     ambiguous: bool
     pci_ids: tuple[str, ...] = ()
     preferred: bool = True
+    platform: str | None = None
 
 
 def parse_gpu_fact(row: Mapping[str, Any]) -> GpuFact:
@@ -44,7 +48,15 @@ def parse_gpu_fact(row: Mapping[str, Any]) -> GpuFact:
     """
     capability = parse_compute_capability(row["compute_capability"])
     ambiguous = "same name also sold" in row.get("note", "")
-    return GpuFact(row["name"], capability, row["source"], ambiguous, tuple(row["pci_ids"]), row["preferred"])
+    return GpuFact(
+        row["name"],
+        capability,
+        row["source"],
+        ambiguous,
+        tuple(row["pci_ids"]),
+        row["preferred"],
+        row.get("platform"),
+    )
 
 
 def parse_pci_id(text: str) -> str:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from gpuenv.matrix_checks.serialise import python_order
-from matrix_tables.accelerators.sources import AcceleratorSources, evidence, table
-from matrix_tables.facts import Facts, Row
+from matrix_tables.accelerators.sources import HERE, AcceleratorSources, evidence, table
+from matrix_tables.facts import Facts, Row, read_toml
 
 _MACS = {"arm64": "osx-arm64", "x86_64": "osx-64"}
 _PLATFORMS = {"linux_x86_64": "linux-64", "linux_aarch64": "linux-aarch64"}
@@ -44,15 +44,16 @@ def mac_builds(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
 
 def npu_builds(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
     """Make a row of each release of torch_npu and platform."""
+    elsewhere = read_toml(HERE / "others_builds.toml")["torch_npu"]
     for fact in table(facts, "ascend_torch_npu"):
         if not fact["torch"]:
             facts.left_out.append(f"torch_npu {fact['torch_npu']}: it does not tell its torch")
             continue
         published = fact["on_pypi"] == "yes"
         tags = fact["platform_tags"].split()
-        declared = fact["torch"] if fact["torch_declared"] == "yes" else None
         for platform in dict.fromkeys(fact["platforms"].split() or ["linux_x86_64", "linux_aarch64"]):
             machine = platform.removeprefix("linux_")
+            declared = _declared(fact, machine, elsewhere)
             yield {
                 "torch": fact["torch"].partition("+")[0].removesuffix(".*"),
                 "torch_npu": fact["torch_npu"],
@@ -74,3 +75,16 @@ def npu_builds(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
                 "evidence": evidence("high", read_in_wheel=published and declared is not None),
                 **({"note": fact["note"]} if fact["note"] else {}),
             }
+
+
+def _declared(fact: Row, machine: str, elsewhere: Row) -> str | None:
+    """Return the torch that torch_npu's wheel for a machine asks for; the facts read that for one of them."""
+    if fact["torch_declared"] != "yes":
+        return None
+    release = fact["torch"].partition("+")[0]
+    if machine in fact["wheel"]:
+        return str(fact["torch"])
+    if machine == "x86_64" and fact["torch_npu"] in elsewhere["none_on_x86_64"]:
+        return None
+    has_cpu = machine == "x86_64" and fact["torch_npu"] in elsewhere["cpu_on_x86_64"]
+    return f"{release}+cpu" if has_cpu else str(release)

@@ -107,7 +107,7 @@ FIELDS: Mapping[str, Kinds] = {
     ),
     "gpus": {None: {
         "name": TEXT, "compute_capability": CAPABILITY, "architecture": TEXT, "family": TEXT,
-        "pci_ids": _PCI_IDS, "preferred": FLAG, **ORIGIN,
+        "pci_ids": _PCI_IDS, "preferred": FLAG, "platform": optional(PLATFORM), **ORIGIN,
     }},
     "companions": _kinds(
         pair={

@@ -14,6 +14,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.accelerator_facts import PlannableBuild
 from gpuenv.knowledge.accelerators import JetsonRelease, JetsonTorch
 from gpuenv.knowledge.jetson_boards import CODE
+from gpuenv.knowledge.jetson_releases import newest_until
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.machine import Machine
@@ -31,17 +32,14 @@ def release_of_board(machine: Machine, knowledge: Knowledge) -> tuple[JetsonRele
     """
     if machine.l4t is None:
         return None
-    there = Version(machine.l4t)
     boards = {str(gpu.compute_capability) for gpu in machine.gpus if gpu.compute_capability}
     rows = [
         row
         for row in knowledge.accelerators.tables.jetsons
         if row.l4t and (not boards or boards & set(row.compute_capabilities))
     ]
-    older = [row for row in rows if row.l4t and Version(row.l4t) <= there]
-    same = [row for row in rows if row.l4t and Version(row.l4t).major == there.major]
-    row = max(older or same, key=lambda item: Version(item.l4t or "0"), default=None)
-    return None if row is None else (row, Version(row.l4t or "0") == there)
+    row = newest_until(machine.l4t, rows)
+    return None if row is None else (row, Version(row.l4t or "0") == Version(machine.l4t))
 
 
 def choose_board(machine: Machine, devices: tuple[int, ...], knowledge: Knowledge) -> Target | None:
