@@ -203,7 +203,7 @@ def test_no_wheel_above_the_glibc_of_the_machine_is_taken_in_silence(name: str, 
 
 def test_what_is_resolved_is_for_the_glibc_that_was_stated_even_here() -> None:
     here = replace(gpu_machine("570.1", "8.6", glibc="2.17"), pythons=(FoundPython("3.12", "/p/python"),))
-    question = partial(resolver_question, planned(machines=(here,)), on("570.1", "8.6", glibc="2.17"))
+    question = partial(resolver_question, planned(machines=(here,)))
     stated, as_it_is = question(PlanOptions(glibc="2.17")), question(PlanOptions())
     assert (stated.platform, stated.glibc) == ("linux-64", "2.17")
     assert as_it_is.platform is None

@@ -112,7 +112,7 @@ def _moves(stack: WheelStack, task: Task) -> Moves | None:
 def _resolver(stack: WheelStack, plan: Plan, wanted: tuple[Requirement, ...], task: Task) -> Resolver:
     """Return the resolver for a stack; what a package may become must not be known to fail with it."""
     named = with_direct_urls(plan, load_mirrors(task.environ))
-    base = resolver_question(named, stack.question.target, task.plan_request.options)
+    base = resolver_question(named, task.plan_request.options)
     constraints = dict.fromkeys((*base.constraints, *limits_of_moves(stack, wanted)))
     base = replace(base, constraints=tuple(constraints), before=task.before)
     return Resolver(base, task.environ, task.tell)

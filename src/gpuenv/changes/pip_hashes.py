@@ -25,14 +25,12 @@ from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.access import Access
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable
 from gpuenv.model.plan import CheckedStack, HeldFiles, Plan, PlanWarning, Sources
-from gpuenv.model.variant import Variant
 from gpuenv.planning.complete_wheelhouses import compile_requirements
 from gpuenv.planning.hashes import HashFetcher, keep_hashes
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.own_constraints import own_pip_constraints, pip_chooses_by_own_rules
 from gpuenv.planning.resolve_others import planned_file
 from gpuenv.planning.steps import resolver_question, with_steps
-from gpuenv.resolution.target import choose_target
 
 
 class Holding(Struct, frozen=True):
@@ -87,8 +85,7 @@ def _constrained(environ: Mapping[str, str], root: Path) -> Mapping[str, str]:
 
 def _question(plan: Plan, options: PlanOptions) -> CompileInput:
     """Return what is to be resolved, in the versions that were shown: an index may have newer ones by now."""
-    target = choose_target(plan.machines, options.devices, cpu=Variant(plan.variant).cuda is None)
-    question = resolver_question(plan, target, options)
+    question = resolver_question(plan, options)
     if not plan.is_whole:
         return question
     elsewhere = set(_by_address(plan.requirements))

@@ -91,6 +91,12 @@ class AcceleratorFacts(Struct, frozen=True, eq=False, dict=True):
         named = [row for row in self.tables.indexes if row.index == name]
         return next((row for row in named if row.accelerator == kind), named[0] if named else None)
 
+    def index_at(self, url: str) -> str | None:
+        """Return what builds call the index that a URL is on, by the longest address that it begins with."""
+        known = {row.address.partition("{")[0]: row.index for row in self.tables.indexes}
+        there = (address for address in known if f"{url.rstrip('/')}/".startswith(address))
+        return known.get(max(there, key=len, default=""))
+
     def package_of(self, vendor: str) -> VendorPackage | None:
         """Tell which package brings torch to a vendor's devices, and where it is."""
         return next((row for row in self.tables.packages if row.vendor == vendor), None)

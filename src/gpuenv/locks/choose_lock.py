@@ -109,6 +109,11 @@ def _in_order(fitting: list[JudgedLock], *, offline: bool) -> list[JudgedLock]:
     solutions = [judged.decision.choices[0] for judged in fitting]
     pythons = sorted({choice.python for choice in solutions}, key=lambda offer: offer.minor, reverse=True)
     ordered = in_order_of_preference(solutions, tuple(pythons), offline=offline)
+    first = fitting[0].question
+    if first.target.is_accelerated:
+        from gpuenv.resolution.accelerators.preference import prefer  # noqa: PLC0415 - for such alone
+
+        ordered = prefer(ordered, first.target, first.knowledge)
     best_first = [by_choice[id(choice)] for choice in ordered]
     return sorted(best_first, key=_is_stopgap)
 
@@ -117,7 +122,7 @@ def _is_stopgap(judged: JudgedLock) -> bool:
     """Whether it is a build for GPUs that would run on the CPU, where no build for the CPU is to be had."""
     question = judged.question
     unasked = question.request.variant is None and not question.target.gpus
-    return unasked and not judged.decision.choices[0].candidate.variant.is_cpu
+    return unasked and judged.decision.choices[0].candidate.variant.cuda is not None
 
 
 def _build_of(judged: JudgedLock) -> str:

@@ -13,6 +13,7 @@ from gpuenv.i18n.messages import N_, tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.locks.lock_kind import foreign_plugins, lacking_parts, other_kind
 from gpuenv.locks.parse_pylock import UnfitError, select_files
 from gpuenv.locks.read import Indexes, Lock, bad_lock, listing_of, only_locked, with_index, with_needs
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
@@ -21,16 +22,17 @@ from gpuenv.model.locked import LockedFile
 from gpuenv.model.python import PythonOffer
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.planning.machines import choose_machines
-from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.machines import choose_machines, locate
+from gpuenv.planning.options import PlanOptions, kind_asked
 from gpuenv.planning.pages.listings import configuration_for, list_files
 from gpuenv.planning.pythons import offer_pythons
+from gpuenv.resolution.collect import plugins_of
 from gpuenv.resolution.decision import Decision
 from gpuenv.resolution.report.refusal import refuse
 from gpuenv.resolution.request import STACK, Request, parse_cuda_option, parse_python
 from gpuenv.resolution.resolve import ResolutionInput, build_input, decide
 from gpuenv.resolution.rules.python import admitted
-from gpuenv.resolution.target import Target, choose_target
+from gpuenv.resolution.target import Target
 
 
 class JudgedLock(Struct, frozen=True):
@@ -50,18 +52,23 @@ def judge_lock(lock: Lock, options: PlanOptions, environ: Mapping[str, str]) -> 
     knowledge = with_needs(load_knowledge(environ), lock)
     variant = parse_cuda_option(options.cuda)
     machines = choose_machines(options, environ, knowledge)
-    location = choose_target(machines, options.devices, cpu=variant is not None and variant.is_cpu)
+    asked = kind_asked(options) if variant is None else variant.kind
+    location = locate(machines, options, asked, knowledge)
     offers = offer_pythons(options, options.manager, location, knowledge, environ)
     python, selected = _selected(lock, location, options, offers)
     indexes = _indexes(environ)
     files = tuple(with_index(file, indexes) for file in selected)
-    stack = _stack(lock, files)
+    if foreign := tuple(foreign_plugins(files, location)):
+        raise _unfit(lock, foreign)
+    stack = _stack(lock, files, location)
     request = _request(stack, python, variant, options)
     listings, configuration = _listed(lock, stack, request, location, knowledge, options, environ)
     question = build_input(request, location, knowledge, listings, (python,))
     decision = decide(question)
     if not decision.choices:
         raise _refused(lock, question, decision)
+    if lacking := tuple(lacking_parts(files, question)):
+        raise _unfit(lock, lacking)
     return JudgedLock(lock, files, stack, question, decision, configuration, indexes)
 
 
@@ -105,10 +112,11 @@ def _plan_anew() -> Fix:
     return Fix(tr("plan again for this machine, without --from-lock"), "gpuenv plan")
 
 
-def _stack(lock: Lock, files: tuple[LockedFile, ...]) -> tuple[LockedFile, ...]:
+def _stack(lock: Lock, files: tuple[LockedFile, ...], target: Target) -> tuple[LockedFile, ...]:
     """Return torch and its companions, torch first; raise UsageError without torch's wheel."""
     by_name = {canonicalize_name(file.name): file for file in files}
-    locked_files = tuple(by_name[name] for name in map(canonicalize_name, STACK) if name in by_name)
+    projects = (*STACK, *plugins_of(target))
+    locked_files = tuple(by_name[name] for name in map(canonicalize_name, projects) if name in by_name)
     if not locked_files or locked_files[0].name != STACK[0]:
         raise bad_lock(lock.path, tr("it has no torch"))
     for file in locked_files:
@@ -130,6 +138,7 @@ def _request(
         requirements=tuple(map(exactly, stack)),
         python=SpecifierSet(f"=={python.short}.*"),
         variant=variant,
+        kind=kind_asked(options),
         devices=options.devices,
         manager=options.manager,
         offline=options.offline,
@@ -173,32 +182,18 @@ def _listed(
 
 def _refused(lock: Lock, question: ResolutionInput, decision: Decision) -> Unsatisfiable:
     """Say why the lock's torch does not work here; there is no other that could be chosen."""
-    because, fixes = _other_kind(question)
-    if not because:
-        error = refuse(question, decision)
-        because, fixes = error.because, tuple(Fix(fix.text) for fix in error.fixes)
+    conflict = other_kind(question)
+    if conflict is not None:
+        because, fixes = conflict
+        return _unfit(lock, (because,), fixes)
+    error = refuse(question, decision)
+    return _unfit(lock, error.because, tuple(Fix(fix.text) for fix in error.fixes))
+
+
+def _unfit(lock: Lock, because: tuple[Because, ...], fixes: tuple[Fix, ...] = ()) -> Unsatisfiable:
     return Unsatisfiable(
         tr("the torch of `{lock}` does not work on this machine", lock=lock.path),
         code="lock-unfit",
         because=because,
         fixes=(*fixes, _plan_anew()),
     )
-
-
-def _other_kind(question: ResolutionInput) -> tuple[tuple[Because, ...], tuple[Fix, ...]]:
-    """Say that the build is for the CPU and the machine has a GPU, or the other way round."""
-    candidate = next((item for item in question.candidates if item.files), None)
-    gpus = question.target.gpus
-    if candidate is None:
-        return (Because(tr("what its torch is built for is not known"), "matrix torch.json"),), ()
-    variant = question.request.variant
-    if variant is not None and variant != candidate.variant:
-        text = tr("it has a build for {variant}, not for {asked}", variant=candidate.variant, asked=variant)
-        return (Because(text, "option --cuda"),), (Fix(tr("omit --cuda")),)
-    if candidate.variant.is_cpu and gpus and variant is None:
-        text = tr("it has a CPU build; this machine has {gpu}", gpu=gpus[0].label)
-        return (Because(text, gpus[0].source),), (Fix(tr("use it anyway with --cuda cpu")),)
-    if gpus or candidate.variant.is_cpu:
-        return (), ()
-    text = tr("it has a build for {variant}; this machine has no NVIDIA GPU", variant=candidate.variant)
-    return (Because(text, question.target.machines[0].source_of("gpus")),), ()

@@ -42,7 +42,7 @@ from gpuenv.planning.pages.direct_urls import with_direct_urls
 from gpuenv.planning.resolve_others import packages_of
 from gpuenv.planning.steps import resolver_question
 from gpuenv.resolution.rules.driver import least_driver
-from gpuenv.resolution.target import choose_target, driver_os, platform_of
+from gpuenv.resolution.target import driver_os, platform_of
 
 NO_PLACE = "no-official-address"
 _PASSED_OVER = (NO_HASH, NO_PLACE, "not-lockable", "index-unreachable")
@@ -104,8 +104,7 @@ def _complete(
     stack = plan.packages[: len(plan.pins)]
     if len(plan.packages) > len(stack):
         return plan.packages
-    target = choose_target(plan.machines, options.devices, cpu=Variant(plan.variant).cuda is None)
-    question = resolver_question(with_direct_urls(plan, mirrors), target, options)
+    question = resolver_question(with_direct_urls(plan, mirrors), options)
     outcome = resolver.compile_requirements(question, environ)
     if isinstance(outcome, uv_failure.Unresolvable):
         raise Unsatisfiable(

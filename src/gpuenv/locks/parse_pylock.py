@@ -12,10 +12,11 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from msgspec import Struct
 from packaging.markers import Environment
-from packaging.tags import Tag, compatible_tags, cpython_tags
+from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
 from gpuenv.i18n.messages import tr
+from gpuenv.knowledge.accelerator_facts import parse_release
 from gpuenv.model.capability import parse_architecture
 from gpuenv.model.locked import LockedFile
 from gpuenv.model.python import PythonOffer
@@ -34,6 +35,8 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SCHEMES = ("http", "https", "file")
 _NO_WHEEL = re.compile(r"No wheel found.*? at packages\[(\d+)\]")
 _NEWEST_GLIBC = 99  # stands for a glibc that is not known
+_NEWEST_MACOS = (99, 0)
+_BY_MAJOR = 11  # the macOS from which on tags have no minor release
 _OLD_MANYLINUX = {
     "manylinux_2_17": "manylinux2014",
     "manylinux_2_12": "manylinux2010",
@@ -136,6 +139,9 @@ def _platforms(target: Target) -> Iterator[str]:
     if system.os == "windows":
         yield "win_amd64"
         return
+    if system.os == "macos":
+        yield from mac_platforms(_least_macos(target), "arm64" if system.arch == "aarch64" else system.arch)
+        return
     if all(machine.system.libc != "musl" for machine in target.machines):
         glibc = min(_glibc(machine.system.libc_version) for machine in target.machines)
         for minor in range(glibc, 4, -1):
@@ -144,6 +150,13 @@ def _platforms(target: Target) -> Iterator[str]:
             if name in _OLD_MANYLINUX:
                 yield f"{_OLD_MANYLINUX[name]}_{system.arch}"
     yield f"linux_{system.arch}"
+
+
+def _least_macos(target: Target) -> tuple[int, int]:
+    """The macOS that all the machines have; one that is not known is new enough."""
+    texts = (machine.system.macos for machine in target.machines)
+    release = min((parse_release(text) for text in texts if text), default=_NEWEST_MACOS)
+    return (release[0], 0) if release[0] >= _BY_MAJOR else (release[0], release[1])
 
 
 def _glibc(version: str | None) -> int:

@@ -21,7 +21,6 @@ from gpuenv.installers.uv_compile import CompileInput, Resolved
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, GpuenvError
 from gpuenv.model.plan import Plan
-from gpuenv.model.variant import Variant
 from gpuenv.planning.complete_wheelhouses import compile_requirements, from_wheelhouses
 from gpuenv.planning.download_size import load_dependencies
 from gpuenv.planning.machines import is_here
@@ -33,7 +32,6 @@ from gpuenv.planning.steps import resolver_question, with_steps
 from gpuenv.planning.warnings import with_shadow_warnings
 from gpuenv.process.surroundings import cache_root
 from gpuenv.resolution.download_size import estimate
-from gpuenv.resolution.target import choose_target
 
 
 def with_all_files(
@@ -79,8 +77,7 @@ def _resolved(
     if any(is_mirror(file.places[0].index, options, mirrors) for file in plan.stack if file.places):
         return None  # some mirrors serve whole files only: uv would download a wheel to read its METADATA
     try:
-        target = choose_target(plan.machines, options.devices, cpu=Variant(plan.variant).cuda is None)
-        question = resolver_question(with_direct_urls(plan, mirrors), target, options)
+        question = resolver_question(with_direct_urls(plan, mirrors), options)
         outcome = _compile(question, plan, kept, environ)
     except GpuenvError:
         return None  # the installer will report it, with all attempts

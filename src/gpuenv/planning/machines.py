@@ -15,13 +15,13 @@ from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.jetson_boards import with_board_told
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.accelerator import AcceleratorKind
 from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import FoundPython, Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.planning.detect import detect
 from gpuenv.planning.load_knowledge import load_accelerators
 from gpuenv.planning.options import Container, PlanOptions
-from gpuenv.resolution.request import Request
 from gpuenv.resolution.target import Target, choose_target
 from gpuenv.untrusted.documents import load_json
 
@@ -148,10 +148,12 @@ def _save_it() -> Fix:
 
 
 def locate(
-    machines: tuple[Machine, ...], options: PlanOptions, request: Request, knowledge: Knowledge
+    machines: tuple[Machine, ...],
+    options: PlanOptions,
+    asked: AcceleratorKind | None,
+    knowledge: Knowledge,
 ) -> Target:
     """Return what the plan must work on: NVIDIA's GPUs and the CPU, or what else there is or is asked for."""
-    asked = request.accelerator
     if asked in (None, "cuda") and len(machines) == 1 and machines[0].l4t is not None:
         from gpuenv.resolution.accelerators.jetson import choose_board  # noqa: PLC0415 - for boards alone
 

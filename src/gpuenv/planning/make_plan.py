@@ -21,7 +21,7 @@ from gpuenv.planning.download_size import with_download
 from gpuenv.planning.load_knowledge import load_knowledge, overlay_warnings
 from gpuenv.planning.machines import choose_machines, is_described, locate
 from gpuenv.planning.optional_requirements import with_numpy
-from gpuenv.planning.options import PlanOptions
+from gpuenv.planning.options import PlanOptions, kind_asked
 from gpuenv.planning.pages.listings import PlanListings, configuration_for, list_files, with_sizes
 from gpuenv.planning.pages.torch_bound import with_bound_pages
 from gpuenv.planning.pythons import offer_pythons
@@ -67,7 +67,7 @@ def read_basis(options: PlanOptions, environ: Mapping[str, str]) -> Basis:
     machines = choose_machines(options, environ, knowledge)
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
-    location = locate(machines, options, request, knowledge)
+    location = locate(machines, options, request.accelerator, knowledge)
     if location.is_accelerated:
         installer = replace(installer, channel=WHEELS)  # conda's channels are read for CUDA and the CPU
     # the installer lists its Pythons while the indexes are read
@@ -286,7 +286,7 @@ def _request(options: PlanOptions, gathered: GatheredRequirements, manager: str)
         requirements=gathered.requirements,
         python=parse_python(options.python) if options.python else None,
         variant=parse_cuda_option(options.cuda),
-        kind=None if options.accelerator == "auto" else options.accelerator,
+        kind=kind_asked(options),
         devices=options.devices,
         manager=manager,
         offline=options.offline,

@@ -112,3 +112,8 @@ class PlanOptions(Struct, frozen=True):
             *((name, value) for name, value in single if value is not None),
             *((name, str(value)) for name, values in repeated for value in values),
         )
+
+
+def kind_asked(options: PlanOptions) -> AcceleratorKind | None:
+    """Return the kind of accelerator that --accelerator names, None for any."""
+    return None if options.accelerator == "auto" else options.accelerator

@@ -14,23 +14,23 @@ from gpuenv.model.conda import CondaChannel, CondaPlan, CondaWanted
 from gpuenv.model.plan import Plan
 from gpuenv.planning.machines import is_here
 from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.target import Target
+from gpuenv.resolution.target import common_platform
 from gpuenv.secrets.url_credentials import redact_credentials
 
 
-def resolver_question(plan: Plan, target: Target, options: PlanOptions) -> CompileInput:
+def resolver_question(plan: Plan, options: PlanOptions) -> CompileInput:
     """Return what is to be resolved for a plan: all its requirements, with its torch stack fixed."""
     here = is_here(options, plan.machines)
     # the glibc that all the machines have, MAJOR.MINOR; None where it is not known
-    versions = (machine.system.libc_version for machine in target.machines)
-    releases = (machine.system.macos for machine in target.machines)
+    versions = (machine.system.libc_version for machine in plan.machines)
+    releases = (machine.system.macos for machine in plan.machines)
     return CompileInput(
         pins=plan.pins,
         requirements=plan.requirements,
         constraints=plan.constraints,
         sources=plan.sources,
         python=plan.python,
-        platform=None if here and options.glibc is None else target.platform,
+        platform=None if here and options.glibc is None else common_platform(plan.machines),
         glibc=min((version for version in versions if version), key=Version, default=None),
         macos=min((release for release in releases if release), key=Version, default=None),
         offline=options.offline,

@@ -72,7 +72,7 @@ def _resolve_jointly(
 
     def compile_plan(plan: Plan, wheels_only: tuple[str, ...]) -> Resolved | Unresolvable:
         named = with_direct_urls(plan, load_mirrors(environ))
-        compile_input = resolver_question(named, question.target, options)
+        compile_input = resolver_question(named, options)
         constraints = (*compile_input.constraints, *question.bounds)
         compile_input = replace(compile_input, constraints=constraints, wheels_only=wheels_only)
         return only_fitting(compile_requirements(compile_input, environ, unread), question.target)

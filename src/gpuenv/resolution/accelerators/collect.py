@@ -67,11 +67,13 @@ def accelerated_candidates(
 ) -> tuple[Candidate, ...]:
     """Return every build of the target's kind for its platform, with the files that are listed of it."""
     files: dict[_Key, list[IndexedFile]] = defaultdict(list)
+    builds = planned_builds(target, knowledge)
     for item in torches:
         if item.file.variant is not None:
-            files[item.release, item.file.variant, index_of(item, target)].append(item)
+            key = item.release, item.file.variant, _index_of(item, target, builds, knowledge)
+            files[key].append(item)
     candidates: dict[object, Candidate] = {}
-    for build in planned_builds(target, knowledge):
+    for build in builds:
         key = build.torch, _variant(build, target), _ANY if build.torch_npu else build.index
         # a release may have several rows, for several Pythons
         candidates.setdefault((key, build.torch_npu), _candidate(key, files.get(key, []), build))
@@ -96,14 +98,24 @@ def _variant(build: PlannableBuild, target: Target) -> Variant:
     return Variant(target.kind) if target.platform in _MACOS else build.variant
 
 
-def index_of(item: IndexedFile, target: Target) -> str:
-    """Return whose build a file is: AMD's own and the PyTorch index' are not the same."""
+def _index_of(
+    item: IndexedFile, target: Target, builds: tuple[PlannableBuild, ...], knowledge: Knowledge
+) -> str:
+    """Return whose build a file is, wherever it lies: AMD's own and the PyTorch index' are not the same.
+
+    A wheelhouse or a mirror does not tell; the local version does where one index alone has it.
+    """
     if target.kind == "npu":
         return _ANY
-    named = item.listing.source.name or ""
-    if named.startswith(("amd", jetson.INDEX)):
-        return named
-    return "pytorch" if item.file.version.local else "pypi"
+    source = item.listing.source
+    for name in (source.name, knowledge.accelerators.index_at(source.url)):
+        if name is not None and name.startswith(("amd", jetson.INDEX)):
+            return name
+    if item.file.version.local is None:
+        return "pypi"
+    key = item.release, item.file.variant
+    named = {build.index for build in builds if (build.torch, build.variant) == key}
+    return named.pop() if len(named) == 1 and target.board is None else "pytorch"
 
 
 def _candidate(key: _Key, files: Iterable[IndexedFile], build: PlannableBuild) -> Candidate:
