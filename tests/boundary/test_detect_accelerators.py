@@ -317,6 +317,20 @@ def test_a_tree_is_read_in_place_of_this_machine(tree: Tree, capsys: pytest.Capt
     assert (machine.pythons, machine.managers, machine.gpus) == ((), (), ())
 
 
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("proc/sys/kernel/arch", "aarch64\n"),
+        ("proc/sys/kernel/osrelease", "5.10.0-60.18.0.50.oe2203.aarch64\n"),
+        ("proc/version", "Linux version 5.10.0 (abuild@oe) (gcc 10.3.1) #1 SMP Wed aarch64\n"),
+    ],
+)
+def test_the_kernel_of_a_tree_tells_the_architecture(tree: Tree, place: str, text: str) -> None:
+    tree.write(place, text)
+    machine = detect_in(tree.root, {})
+    assert (machine.system.arch, machine.source_of("system.arch")) == ("aarch64", f"/{place}")
+
+
 def test_a_tree_of_a_mac_or_of_windows_is_one(tree: Tree) -> None:
     tree.write("System/Library/CoreServices/SystemVersion.plist", "<dict/>")
     tree.bin = tree.root / "bin"

@@ -6,12 +6,13 @@ Of the system calls of that machine nothing is known but what its files and prog
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from gpuenv.host.combine import Software, machine_of
-from gpuenv.host.executables import is_there
+from gpuenv.host.executables import is_there, read_text
 from gpuenv.host.merge import KnowledgeSource
 from gpuenv.host.nvidia.hardware import hardware_of
 from gpuenv.host.nvidia.smi import ask_nvidia_smi
@@ -25,6 +26,8 @@ from gpuenv.model.machine import Machine
 _MAC, _WINDOWS = "System/Library/CoreServices", "Windows/System32"
 _OF_MACS, _OF_WINDOWS = "sw_vers", ("powershell", "powershell.exe")
 _LOADERS = (("lib64/ld-linux-x86-64.so.2", "x86_64"), ("lib/ld-linux-aarch64.so.1", "aarch64"))
+_KERNEL = ("proc/sys/kernel/arch", "proc/sys/kernel/osrelease", "proc/version")  # the first from Linux 6.1 on
+_ARCHITECTURE = re.compile(r"\b(x86_64|aarch64)\b")
 _DEVICE_TREE = "proc/device-tree/compatible"
 _LIMIT_S = 10.0
 
@@ -65,5 +68,9 @@ def _architecture(root: Path, environ: Mapping[str, str]) -> tuple[str, str]:
             return name, f"/{place}"
     if is_there(root / _DEVICE_TREE):
         return "aarch64", f"/{_DEVICE_TREE}"
+    for place in _KERNEL:
+        named = _ARCHITECTURE.search(read_text(root / place) or "")
+        if named:
+            return named[0], f"/{place}"
     here = "x86_64" if os.name == "nt" else os.uname().machine
     return here, tr("assumed: as this machine's")
