@@ -72,6 +72,43 @@ def test_the_index_names_each_page_by_its_title(name: str, language: str) -> Non
     assert f"[{page(language, name)[0].heading}]({language}/{name})" in INDEX
 
 
+REFERENCE = sorted(path.name for path in (DOCS / "en" / "reference").glob("*.md"))
+WRITTEN = [name for name in REFERENCE if name != "commands.md"]  # which the program makes
+
+
+def test_each_page_of_the_reference_is_there_in_both_languages_and_in_the_index() -> None:
+    assert sorted(path.name for path in (DOCS / "zh" / "reference").glob("*.md")) == REFERENCE
+    for name in REFERENCE:
+        titles = [text(language, f"reference/{name}").partition("\n")[0][2:] for language in LANGUAGES]
+        links = [
+            f"[{title}]({language}/reference/{name})"
+            for language, title in zip(LANGUAGES, titles, strict=True)
+        ]
+        assert f"| {links[0]} | {links[1]} |" in INDEX
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_page_of_the_reference_has_the_same_commands_and_links_in_both_languages(name: str) -> None:
+    english, chinese = (text(language, f"reference/{name}") for language in LANGUAGES)
+    commands = [
+        [
+            line.split("  #")[0].rstrip()
+            for line in indented(page_)
+            if line.startswith(("gpuenv", "sh ", "docker"))
+        ]
+        for page_ in (english, chinese)
+    ]
+    assert commands[0] == commands[1]
+    links = [[link.partition("#")[0] for link in LINK.findall(page_)] for page_ in (english, chinese)]
+    assert links[0] == links[1]
+    for shape in (r"^- ", r"^\*\*", r"^    \S"):
+        counts = [len(re.findall(shape, page_, re.MULTILINE)) for page_ in (english, chinese)]
+        assert counts[0] == counts[1], shape
+    prose = [re.sub(r"^    .*$", "", page_, flags=re.MULTILINE) for page_ in (english, chinese)]
+    english_code, chinese_code = (set(inline(" ".join(page_.split()))) for page_ in prose)
+    assert english_code == chinese_code
+
+
 def test_the_index_names_nothing_else_and_is_named_by_the_readme() -> None:
     links = LINK.findall(INDEX)
     assert all((DOCS / link).is_file() for link in links)
