@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
+from pages import DOCS, LANGUAGES
 from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
@@ -117,6 +118,18 @@ def test_the_root_stands_first_and_alone_tells_what_it_needs(lab: Lab) -> None:
     assert needs == "    needs a CUDA build of torch; found torch 2.14.1+cpu"
     assert f"    run: gpuenv doctor {lab.path} --fix" in done.out.splitlines()
     assert "✗" not in done.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_the_reference_shows_is_printed(lab: Lab, language: str) -> None:
+    page = (DOCS / language / "reference" / "failing.md").read_text(encoding="utf-8")
+    example = page.partition("    $ gpuenv doctor paper\n")[2].partition("\n\n")[0]
+    done = lab.install("torch==2.14.1+cpu").program.run("--lang", language, "doctor", lab.path)
+    sign = done.out.partition("torch 2.14.1")[0]
+    *shown, more = [line.removeprefix("    ").replace("✗ ", sign) for line in example.splitlines()]
+    assert more == "…"
+    assert done.out.replace(str(lab.path), "paper").splitlines()[: len(shown)] == shown
 
 
 def test_the_json_has_every_check_and_the_root(lab: Lab) -> None:

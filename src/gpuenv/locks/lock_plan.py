@@ -32,7 +32,7 @@ from gpuenv.locks.official_files import (
     unlockable,
     with_hash,
 )
-from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
+from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, Unsatisfiable, UsageError
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning, Sources
 from gpuenv.model.variant import Variant
@@ -121,7 +121,22 @@ def _complete(
 def _checked(package: PlannedPackage) -> PlannedPackage:
     if package.filename and package.url:
         return package
-    raise _not_lockable(package.name)
+    raise _address_unknown(package) if package.filename and package.index else _not_lockable(package.name)
+
+
+def _address_unknown(package: PlannedPackage) -> Unreachable:
+    """Return the error of what the shipped listing knows by name and hash, where its index was not read."""
+    return Unreachable(
+        tr(
+            "`{file}` cannot be locked: its address on {index} was not read",
+            file=package.filename,
+            index=package.index,
+        ),
+        code="address-unknown",
+        fixes=(
+            Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline")),
+        ),
+    )
 
 
 def _not_lockable(name: str) -> UsageError:
