@@ -21,7 +21,7 @@ from gpuenv.model.errors import GpuenvError
 # `Only print.  [env var: GPUENV_PRINT; default: auto]`
 _NOTED = re.compile(r"(?P<help>.*?) *\[(?P<notes>(?:env var|default|required).*)\]", re.DOTALL)
 _CHOICES = re.compile(r"(?P<names>.+?) <(?P<choices>[^>]+)>")
-_COMMON = frozenset({"as_json", "quiet", "verbose", "lang", "color", "help", "no_progress", "progress"})
+_COMMON = frozenset({"as_json", "quietness", "verbosity", "lang", "color", "help", "no_progress"})
 
 
 class Option(Struct, frozen=True):

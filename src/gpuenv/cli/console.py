@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from gpuenv.cli import output
 from gpuenv.i18n.messages import tr
+from gpuenv.tracing.drawing import draws
 
 if TYPE_CHECKING:
     from gpuenv.cli.color import Style
@@ -23,11 +24,21 @@ if TYPE_CHECKING:
 
 
 class Console(Struct, frozen=True):
-    """How a command prints."""
+    """How a command prints; two fields count how often `-q` and `-v` are given."""
 
     as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
+    quietness: int = 0
+    verbosity: int = 0
+
+    @property
+    def quiet(self) -> bool:
+        """Whether only the result is printed, and errors."""
+        return self.quietness > 0
+
+    @property
+    def verbose(self) -> bool:
+        """Whether reasons and sources are printed as well."""
+        return self.verbosity > 0
 
     @property
     def is_chatty(self) -> bool:
@@ -116,7 +127,7 @@ class Console(Struct, frozen=True):
     @contextmanager
     def working(self, text: str) -> Iterator[Callable[[str], None]]:
         """Show on a terminal that something is in progress; what is yielded changes the text."""
-        if self.quiet or not sys.stderr.isatty():
+        if self.quiet or not draws():
             yield lambda _: None
             return
         from gpuenv.cli.progress import display  # noqa: PLC0415 - only where it draws

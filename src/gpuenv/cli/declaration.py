@@ -21,6 +21,9 @@ from gpuenv.i18n.messages import ENGLISH, current_language
 _PLAIN: Final[Any] = {"pretty_exceptions_short": False, "rich_markup_mode": None}
 
 
+_YES, _NO = frozenset({"true", "t", "yes", "y", "on"}), frozenset({"", "false", "f", "no", "n", "off"})
+
+
 def option(usage: str, text: str, *, variable: str | None = None, **settings: Any) -> Any:
     """Declare an option by the way it is typed: `-r --requirement FILE`.
 
@@ -34,12 +37,25 @@ def option(usage: str, text: str, *, variable: str | None = None, **settings: An
     return typer.Option(*names, metavar=metavar, envvar=variable or None, help=text, **settings)
 
 
+def level(usage: str, text: str) -> Any:
+    """Declare an option that counts how often it is given; its variable may be a number, or yes."""
+    return option(usage, text, count=True, parser=_level, show_default=False)
+
+
+def _level(given: int | str) -> int:
+    """Read a number, or a yes or no as the variables of other options have them; raise ValueError."""
+    word = str(given).strip().lower()
+    return 1 if word in _YES else 0 if word in _NO else int(word)
+
+
 def argument(metavar: str, text: str | None = None, *, show_default: bool = False, **settings: Any) -> Any:
     """Declare an argument by its name in the help."""
     return typer.Argument(metavar=metavar, help=text, show_default=show_default, **settings)
 
 
 Language = Annotated[LanguageName, option("--lang", "Language of the output; auto uses the locale.")]
+
+NoProgress = Annotated[bool, option("--no-progress", "Print lines instead of progress bars.")]
 
 Color = Annotated[ColorName, option("--color", "Colours in messages; auto: as the terminal is.")]
 

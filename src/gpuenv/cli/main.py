@@ -15,12 +15,15 @@ from msgspec import Struct
 from gpuenv.cli import output
 from gpuenv.cli.color import choose_color
 from gpuenv.cli.language import ask_windows, choose_language, printable_language, speak, split_words
+from gpuenv.cli.levels import levels_of
 from gpuenv.cli.plain import plain_command
 from gpuenv.files.temporary import fallback_tmpdir
 from gpuenv.i18n.foreign_messages import reason_of
 from gpuenv.i18n.messages import ENGLISH, current_language, tr
 from gpuenv.model.errors import Because, Fix, GpuenvError, ProofInterrupted, UsageError
 from gpuenv.process import interruption
+from gpuenv.tracing.drawing import draw
+from gpuenv.tracing.steps import listen
 
 DEFECT = 70
 INTERRUPTED = 130
@@ -39,7 +42,12 @@ def run(arguments: list[str]) -> int:
     """Run gpuenv with `arguments`; return the exit status of design section 3."""
     output.prepare_streams()
     language = choose_language(arguments, os.environ, ask_windows)
-    choose_color(split_words(arguments).color, os.environ)
+    words = split_words(arguments)
+    choose_color(words.color, os.environ)
+    levels = levels_of(words.own, os.environ)
+    output.silence(silent=levels.quiet > 1)
+    listen(output.note if levels.verbose > 1 else None)
+    draw(allowed=levels.draws)
     speak(printable_language(language, (sys.stdout.encoding, sys.stderr.encoding)))
     reporter = _Reporter.of(arguments, os.environ)
     try:  # a signal before this ends the process as any other: nothing has begun
@@ -194,7 +202,7 @@ class _Reporter(Struct, frozen=True):
             command,
             as_json="--json" in (words.own if command in _PASSING_ON else arguments)
             or (command != "run" and environ.get("GPUENV_JSON", "").strip().lower() in _YES),
-            verbose=bool({"-v", "--verbose"} & set(words.own)),
+            verbose=levels_of(words.own, environ).verbose > 0,
         )
 
     def report(self, error: GpuenvError) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 from gpuenv.cli.choices import PreviewName, ShellName
 from gpuenv.cli.completion import complete_environment, complete_mirror
 from gpuenv.cli.console import Console
-from gpuenv.cli.declaration import Color, Language, argument, option
+from gpuenv.cli.declaration import Color, Language, NoProgress, argument, level, option
 
 Requirements = Annotated[
     list[str] | None,
@@ -96,10 +96,11 @@ def path_of(output: str | None) -> Path | None:
 
 
 class CommonOptions(Console, frozen=True):
-    """The options that every command has; language and colours are chosen before they are parsed."""
+    """The options that every command has; language, colours and bars are chosen before they are parsed."""
 
     as_json: Annotated[bool, option("--json", "Print JSON.")] = False
     lang: Language = "auto"
     color: Color = "auto"
-    quiet: Annotated[bool, option("-q --quiet", "Reduce output.")] = False
-    verbose: Annotated[bool, option("-v --verbose", "Show the reasons as well.")] = False
+    quietness: Annotated[int, level("-q --quiet", "Print only the result and errors; -qq: only errors.")] = 0
+    verbosity: Annotated[int, level("-v --verbose", "Show the reasons; -vv: also commands and requests.")] = 0
+    no_progress: NoProgress = False

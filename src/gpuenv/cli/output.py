@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # `detect` has no plan, and a machine is read sooner than wha
     from gpuenv.model.plan import PlanWarning
 
 SCHEMA_VERSION = 1
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
 _collected: ContextVar[list[dict[str, Any]] | None] = ContextVar("collected", default=None)
 
 
@@ -111,7 +112,7 @@ def print_json(document: dict[str, Any]) -> None:
         documents.append(document)
         return
     interruption.settle()
-    print_data(json_text(document))
+    _print(printable(json_text(document)))
 
 
 @contextmanager
@@ -125,6 +126,11 @@ def collected() -> Iterator[list[dict[str, Any]]]:
         _collected.reset(token)
 
 
+def silence(*, silent: bool) -> None:
+    """Let nothing but errors and JSON be printed from now on (`-qq`), or all."""
+    _silent.set(silent)
+
+
 def print_data(text: str) -> None:
     """Write the result to stdout; raise UsageError where that fails."""
     print_file(printable(text))
@@ -135,6 +141,11 @@ def print_file(text: str, colour: Callable[[str], str] | None = None) -> None:
     shown = printable(text) if sys.stdout.isatty() else text
     if colour is not None and is_coloured(sys.stdout):
         shown = colour(shown)
+    if not _silent.get():
+        _print(shown)
+
+
+def _print(shown: str) -> None:
     try:
         _write(sys.stdout, shown if shown.endswith("\n") else shown + "\n")
     except OSError as error:

@@ -14,15 +14,16 @@ from gpuenv.cli.console import Console
 
 _OPTIONS = {
     "--json": "as_json",
-    "-q": "quiet",
-    "--quiet": "quiet",
-    "-v": "verbose",
-    "--verbose": "verbose",
+    "-q": "quietness",
+    "--quiet": "quietness",
+    "-v": "verbosity",
+    "--verbose": "verbosity",
 }
 VARIABLES = (
     "GPUENV_COLOR",
     "GPUENV_JSON",
     "GPUENV_LANG",
+    "GPUENV_NO_PROGRESS",
     "GPUENV_PREVIEW",
     "GPUENV_QUIET",
     "GPUENV_ROOT",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -14,6 +13,7 @@ from msgspec import Struct
 from gpuenv.cli.output import note
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import ngettext, tr
+from gpuenv.tracing.drawing import draws
 from gpuenv.untrusted.printable import printable
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Display:
     """The one way in which progress is shown."""
 
     def __init__(self, *, quiet: bool) -> None:
-        self._draws = not quiet and sys.stderr.isatty()
+        self._draws = not quiet and draws()
         self._writes = not quiet and not self._draws
         self._progress: Progress | None = None
         self._task: TaskID | None = None

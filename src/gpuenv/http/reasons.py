@@ -15,6 +15,8 @@ from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 from gpuenv.http.connections import EndlessError, GarbledHeadersError
 from gpuenv.http.errors import FetchLimits, HttpProblem, StrayRedirectError, timed_out
 from gpuenv.i18n.messages import tr
+from gpuenv.secrets.url_credentials import redact_credentials
+from gpuenv.tracing.steps import step
 from gpuenv.untrusted.bounds import shortened
 
 
@@ -26,9 +28,12 @@ def open_response(
     timeout = (limits.connect_s, limits.read_s)
     try:
         with session.request(method, url, headers=headers, timeout=timeout, stream=True) as response:
+            step(lambda: redact_credentials(f"{method} {url}: {response.status_code}"))
             yield response
     except (OSError, HTTPError, ValueError) as error:
-        raise HttpProblem(reason_of(error, limits)) from error
+        reason = reason_of(error, limits)
+        step(lambda: redact_credentials(f"{method} {url}: {reason}"))
+        raise HttpProblem(reason) from error
 
 
 def reason_of(error: BaseException, limits: FetchLimits) -> str:

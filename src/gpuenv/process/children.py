@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -15,7 +16,8 @@ from gpuenv.files import cache_lock
 from gpuenv.process import guardian, interruption
 from gpuenv.process.output import PipeReader, drain
 from gpuenv.process.surroundings import absolute_variables, empty_folder, private_folder, program_path
-from gpuenv.secrets.url_credentials import has_userinfo
+from gpuenv.secrets.url_credentials import has_userinfo, redact_credentials
+from gpuenv.tracing.steps import step
 
 _GRACE_S = 5.0
 _LOOK_S = 0.05  # poll interval for a process that does not close its pipes
@@ -34,6 +36,7 @@ def start_child(
     given = os.environ if environ is None else environ
     if any(map(has_userinfo, argv)):
         argv, given = _concealed(argv, given)
+    step(lambda: redact_credentials(f"$ {shlex.join(argv)}"))
     folder = str(cwd or empty_folder())
     guardian.prepare()
     child = subprocess.Popen(

@@ -24,6 +24,7 @@ from gpuenv.process import guardian, interruption
 from gpuenv.process.children import end_child, has_ended, signal_group, start_child, wait_for
 from gpuenv.process.output import PipeReader, Redacting, TruncatedText, feed
 from gpuenv.secrets.url_credentials import redact_bytes, redact_credentials
+from gpuenv.tracing.drawing import draws
 
 LARGEST = 32 << 20  # bytes of what a process prints that are kept: the beginning and the end
 _INTERRUPTED_S = 2.0  # micromamba finishes the download it is at before it heeds Ctrl-C
@@ -116,7 +117,7 @@ def stream(
         sink.flush()
         start = sink.tell()
         try:
-            child, shown = _start_shown(argv, given, cwd, keep_open, on_terminal=show and sys.stderr.isatty())
+            child, shown = _start_shown(argv, given, cwd, keep_open, on_terminal=show and draws())
         except OSError as error:
             return Completed(None, "", "", error=str(error))
         kept = TruncatedText(LARGEST, lambda block: (sink.write(block), sink.flush()))
