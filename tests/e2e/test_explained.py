@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 
 import pytest
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
@@ -108,7 +109,13 @@ def test_the_request_that_failed_is_answered_with_the_nearest_that_its_python_ha
     """What pip offers tells the Python of the text, which has no wheel of the release that was asked for."""
     fake_nvidia_smi(program.bin, "570.133.07", FakeGpu("NVIDIA GeForce RTX 3080 Ti", "8.6"))
     text = "Could not find a version that satisfies the requirement torch==1.7.1+cu101 (from versions: 2.5.0)"
-    assert "`pip install torch==2.5.0+cu" in matches(program, text)[0]["fix"]
+    match = matches(program, text)[0]
+    assert "`pip install torch==2.5.0+cu" in match["fix"]
+    command = shlex.split(str(match["command"]))
+    assert command[:2] == ["gpuenv", "create"]
+    assert "--offline" not in command
+    nearest = "1." if sys.version_info < (3, 12) else "2."  # the first torch for Python 3.12 is 2.2
+    assert program.run("plan", "--offline", "--json", *command[3:]).torch.startswith(nearest)
 
 
 @pytest.mark.slow

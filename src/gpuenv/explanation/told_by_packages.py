@@ -24,6 +24,7 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_built_releases
+from gpuenv.resolution.request import STACK
 from gpuenv.resolution.target import Target, choose_target
 from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.findings import Line
@@ -61,7 +62,7 @@ def told_by_packages(
         cause=answered.cause,
         fix=_by_its_python(answered.fix, reported),
         detail=None,
-        wants=answered.wants,
+        wants=answered.wants or (base.wants if failure.package in STACK else ()),
         confidence="high",
         broader=False,
         settled=True,
