@@ -30,6 +30,7 @@ _OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
+_OF_AMD = frozenset({"radeon", "gfx"})  # facts by which a card of AMD is known
 _JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
@@ -88,16 +89,23 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     return _settled(_examine(text).matches, read_reported(text, load_reports()))
 
 
-def facts_of(reported: Reported) -> dict[str, str]:
-    """Return what a text reports, and what follows from it."""
+def facts_of(reported: Reported, environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return what a text reports, and what follows from it; plans are decided as `environ` has it."""
     values = reported.values
-    return circumstances(values) | values | derived_facts(values, matrices.load("companions"))
+    facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
+    if _OF_AMD.isdisjoint(values):
+        return facts
+    from gpuenv.explanation.radeon_facts import radeon_facts  # noqa: PLC0415 - planning is much
+
+    return facts | radeon_facts(reported, environ or {})
 
 
-def _settled(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
+def _settled(
+    matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
+) -> tuple[SignatureMatch, ...]:
     if not any(match.cases or match.clauses for match in matches):
         return matches
-    facts = facts_of(reported)
+    facts = facts_of(reported, environ)
     return tuple(settled(match, facts) for match in matches)
 
 
@@ -105,7 +113,7 @@ def _by_package(
     matches: tuple[SignatureMatch, ...], reported: Reported, text: str, environ: Mapping[str, str]
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches settled by facts, and what the matrices say of a package that an installer lacks."""
-    told = _settled(matches, reported)
+    told = _settled(matches, reported, environ)
     if not reported.failures:
         return told
     from gpuenv.explanation.told_by_packages import told_by_packages  # noqa: PLC0415 - the matrices are large

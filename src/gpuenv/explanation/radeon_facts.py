@@ -1,0 +1,98 @@
+"""What the tables of accelerators say of the AMD card that a text names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from gpuenv.explanation.repair_plan import nearest_torch
+from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
+from gpuenv.knowledge.accelerator_names import AcceleratorNames
+from gpuenv.knowledge.accelerators import Accelerators
+from gpuenv.model.errors import GpuenvError
+from gpuenv.model.plan import Plan
+from gpuenv.planning.load_knowledge import load_accelerators, load_knowledge
+from gpuenv.planning.make_plan import read_basis
+from gpuenv.planning.options import PlanOptions
+from gpuenv.resolution.request import STACK
+from gpuenv.signatures.reported import Reported
+
+_KIND = "rocm"
+_LINUX, _WINDOWS = "linux-64", "win-64"
+
+
+def radeon_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `amd_gfx`, and what belongs to it: `rocm_line` or `amd_override` or `amd_unsupported`.
+
+    `rocm_line` is what pip is given for the torch stack of the text, with the torch that changes least.
+    `amd_override` is the HSA_OVERRIDE_GFX_VERSION that people use, only where no build with the Python of the
+    text has code for the card, and only on Linux.
+    """
+    values = reported.values
+    accelerators = load_accelerators(environ)
+    gfx = _architecture(values, accelerators)
+    if gfx is None:
+        return {}
+    machine = machine_of(reported, load_knowledge(environ))
+    line = _line(gfx, reported, machine, environ)
+    if line is not None:
+        return {"amd_gfx": gfx, "rocm_line": line}
+    override = _override(gfx, accelerators)
+    if override is not None and machine.platform != _WINDOWS:
+        return {"amd_gfx": gfx, "amd_override": override}
+    return {"amd_gfx": gfx, "amd_unsupported": gfx}
+
+
+def _architecture(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
+    """Return the architecture of the card: as ROCm calls it, else by a name that only one has."""
+    gfx = values.get("gfx")
+    if gfx is None and (name := values.get("radeon")):
+        found = AcceleratorNames(accelerators.devices).find(name)
+        gfx = found.architectures[0] if found and not found.is_ambiguous else None
+    row = accelerators.architectures.get(gfx or "")
+    return gfx if row is not None and row.kind == _KIND else None
+
+
+def _line(gfx: str, reported: Reported, machine: ReportedMachine, environ: Mapping[str, str]) -> str | None:
+    companions = (name for name in STACK if name in reported.packages and name != "torch")
+    options = PlanOptions(
+        requirements=("torch", *companions),
+        gpus=(gfx,),
+        platform=machine.platform or _LINUX,
+        python=machine.python,
+        manager="pip",
+        offline=True,
+    )
+    try:
+        basis = read_basis(options, environ)
+        plan = basis.plan(environ, target=".venv")
+        torch = nearest_torch(basis, reported)
+    except GpuenvError:
+        return None
+    if torch is not None:
+        nearest = replace(options, requirements=(f"torch=={torch}", *options.requirements[1:]))
+        with suppress(GpuenvError):
+            plan = read_basis(nearest, environ).plan(environ, target=".venv")
+    return _typed(plan)
+
+
+def _typed(plan: Plan) -> str | None:
+    """Return the packages of a plan with the index that has them; None for a build for the CPU."""
+    torch = next((item for item in plan.packages if item.name == "torch"), None)
+    if torch is None or not (torch.index and torch.variant and torch.variant.startswith(_KIND)):
+        return None
+    index = torch.index if torch.extras else f"{torch.index}/{torch.variant}"
+    return " ".join(("python -m pip install", *(f'"{pin}"' for pin in plan.pins), "--index-url", index))
+
+
+def _override(gfx: str, accelerators: Accelerators) -> str | None:
+    return next(
+        (
+            row.override
+            for row in accelerators.known_bad
+            if row.override and any(gfx in condition.architectures for condition in row.when)
+        ),
+        None,
+    )
