@@ -23,10 +23,12 @@ def tiny_wheel(
     requires: tuple[str, ...] = (),
     tag: str = "py3-none-any",
     files: Mapping[str, str] | None = None,
+    extras: tuple[str, ...] = (),
 ) -> Path:
     """Write a wheel; `files` are its modules, by path."""
     info = f"{name}-{version}.dist-info"
-    needs = "".join(f"Requires-Dist: {require}\n" for require in requires)
+    needs = "".join(f"Provides-Extra: {extra}\n" for extra in extras)
+    needs += "".join(f"Requires-Dist: {require}\n" for require in requires)
     members = {
         **(files or {f"{name}/__init__.py": f"__version__ = {version!r}\n"}),
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
@@ -50,6 +52,8 @@ def tiny_torch(
     cuda: str | None = None,
     architectures: tuple[str, ...] = (),
     requires: tuple[str, ...] = (),
+    tag: str = TAG,
+    extras: tuple[str, ...] = (),
 ) -> Path:
     """Write a torch for this Python and machine; FAKE_TORCH tells it how to behave when it runs."""
     files = _modules(_FAKES / "fake_torch")
@@ -60,7 +64,7 @@ def tiny_torch(
         .replace('"architectures": []', f'"architectures": {list(architectures)!r}')
     )
     files["torch/version.py"] = f"__version__ = {version!r}\ncuda = {cuda!r}\n"
-    return tiny_wheel(directory, "torch", version, tag=TAG, files=files, requires=requires)
+    return tiny_wheel(directory, "torch", version, tag=tag, files=files, requires=requires, extras=extras)
 
 
 def tiny_torchvision(directory: Path, version: str) -> Path:
