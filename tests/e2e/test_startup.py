@@ -123,6 +123,27 @@ def test_completion_offers_commands_and_options(program: Program) -> None:
     assert option.run().out.split() == ["--mirror"]
 
 
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("plan --cuda cu12", {"cu126", "cu128", "cu129"}),
+        ("plan --cuda rocm7.1", {"rocm7.1", "rocm7.14"}),
+        ("create env --python 3.1", {"3.10", "3.14"}),
+        ("plan --gpu rtx-309", {"rtx-3090", "rtx-3090-Ti"}),
+        ("plan --gpu gfx110", {"gfx1100", "gfx1103"}),
+        ("plan --gpu 8.", {"8.0", "8.6", "8.9"}),
+        ("matrix show acc", {"accelerator-builds"}),
+        ("explain --pack co", {"core"}),
+    ],
+)
+def test_completion_offers_values(program: Program, typed: str, offered: set[str]) -> None:
+    count = str(len(typed.split()))
+    told = program.with_(_GPUENV_COMPLETE="complete_bash", COMP_WORDS=f"gpuenv {typed}", COMP_CWORD=count)
+    words = told.run().out.splitlines()
+    assert set(words) >= offered
+    assert all(word.startswith(typed.rsplit(maxsplit=1)[-1]) for word in words)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a device file")
 def test_completion_of_names_is_silent_where_there_are_none(program: Program) -> None:
     nowhere = program.with_(GPUENV_DATA_DIR=os.devnull + "/data", _GPUENV_COMPLETE="complete_bash")

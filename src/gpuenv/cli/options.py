@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gpuenv.cli.choices import PreviewName, ShellName
-from gpuenv.cli.completion import complete_environment, complete_mirror
+from gpuenv.cli.completion import complete_environment, complete_mirror, complete_python, complete_variant
 from gpuenv.cli.console import Console
 from gpuenv.cli.declaration import Color, Language, NoProgress, argument, level, option
 
@@ -19,12 +19,19 @@ RequirementFiles = Annotated[
 ]
 EnvironmentFile = Annotated[Path | None, option("-f --file FILE", "Also read an environment.yml.")]
 Python = Annotated[
-    str | None, option("--python VERSION", "A Python version or specifier, such as 3.11 or '>=3.10,<3.13'.")
+    str | None,
+    option(
+        "--python VERSION",
+        "A Python version or specifier, such as 3.11 or '>=3.10,<3.13'.",
+        autocompletion=complete_python,
+    ),
 ]
 Cuda = Annotated[
     str,
     option(
-        "--cuda VARIANT", "12.6, cu126, cpu or auto; auto never means CPU on a machine with an NVIDIA GPU."
+        "--cuda VARIANT",
+        "12.6, cu126, cpu or auto; auto never means CPU on a machine with an NVIDIA GPU.",
+        autocompletion=complete_variant,
     ),
 ]
 Devices = Annotated[list[int] | None, option("--device N", "Use only this GPU; repeatable.")]

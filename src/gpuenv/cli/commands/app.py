@@ -9,7 +9,7 @@ import typer
 
 from gpuenv.cli import options as o
 from gpuenv.cli.commands.doctor.options import DoctorArguments
-from gpuenv.cli.completion import complete_environment
+from gpuenv.cli.completion import complete_environment, complete_pack
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
@@ -70,10 +70,20 @@ def explain(
         list[str] | None, argument("[TEXT|FILE|-]...", "An error message, a log, or - for standard input.")
     ] = None,
     pack: Annotated[
-        list[str] | None, option("--pack NAME", "Only know causes of this subject, such as core; repeatable.")
+        list[str] | None,
+        option(
+            "--pack NAME",
+            "Only know causes of this subject, such as core; repeatable.",
+            autocompletion=complete_pack,
+        ),
     ] = None,
     without_pack: Annotated[
-        list[str] | None, option("--without-pack NAME", "Leave out causes of this subject; repeatable.")
+        list[str] | None,
+        option(
+            "--without-pack NAME",
+            "Leave out causes of this subject; repeatable.",
+            autocompletion=complete_pack,
+        ),
     ] = None,
     *,
     console: o.CommonOptions,

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from gpuenv.cli import options as o
 from gpuenv.cli.choices import AcceleratorName, ChannelName, ManagerName, PlatformName
+from gpuenv.cli.completion import complete_gpu
 from gpuenv.cli.declaration import option
 from gpuenv.cli.output import bad_usage
 from gpuenv.i18n.messages import tr
@@ -55,6 +56,7 @@ class PlanArguments(RequestArguments, frozen=True):
             "Describe the machine: a GPU by name or architecture (8.6, gfx1100); repeatable. [env var: "
             "GPUENV_GPU, separated by commas]",
             variable="",
+            autocompletion=complete_gpu,
         ),
     ] = None
     platform: Annotated[PlatformName | None, option("--platform", "Describe the machine: its platform.")] = (
