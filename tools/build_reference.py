@@ -1,6 +1,7 @@
 """Write the reference of commands from the program, and its manual page; `--check` compares.
 
-In both languages: docs/*/reference/commands.md, and docs/man, which the wheel installs as share/man.
+In both languages docs/*/reference/commands.md and json.md, and docs/man, which the wheel installs as
+share/man; the schemas of the JSON in docs/schemas.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import os
 import sys
 from pathlib import Path
 
+from reference.json_page import render_json_page
 from reference.manual import render_manual
 from reference.markdown import render_page
 from reference.read import read_reference
+from reference.schemas import render_schemas
 
 from gpuenv import __version__
 
@@ -25,8 +28,10 @@ def written() -> dict[Path, str]:
     for language, manual in _MANUALS.items():
         reference = read_reference(language)
         files[ROOT / "docs" / language / "reference" / "commands.md"] = render_page(reference)
+        files[ROOT / "docs" / language / "reference" / "json.md"] = render_json_page(language)
         files[ROOT / manual] = render_manual(reference, __version__)
-    return files
+    schemas = {ROOT / "docs" / "schemas" / name: text for name, text in render_schemas().items()}
+    return files | schemas
 
 
 def main(words: list[str]) -> int:

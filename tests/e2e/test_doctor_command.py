@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
+from json_schemas import complaints
 from pages import DOCS, LANGUAGES
 from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
@@ -135,6 +136,7 @@ def test_what_the_reference_shows_is_printed(lab: Lab, language: str) -> None:
 def test_the_json_has_every_check_and_the_root(lab: Lab) -> None:
     document = lab.install("torch==2.14.1+cpu").doctor("--json", "--no-verify").envelope
     assert document["error"]["code"] == document["data"]["root"]["id"] == "D01"
+    assert complaints(document) == []
     assert len(document["data"]["checks"]) == len(matrices.load("checks"))
     assert set(document["data"]["root"]) >= {
         "id", "group", "verdict", "read", "needs", "cause", "fix", "command"

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 from fake_nvidia_smi import FakeGpu, fake_nvidia_smi
 from index_server import IndexServer
+from json_schemas import complaints
 from running import Done, Program
 from tiny_wheels import tiny_torch, tiny_torchvision, tiny_wheel
 
@@ -78,6 +79,8 @@ def test_an_environment_lives_from_create_to_remove(
     record = json.loads((path / "gpuenv.json").read_text(encoding="utf-8"))
     assert record["verified"] is True
     assert record["plan"]["packages"][0]["version"] == "2.14.1+cpu"
+    for printed in (made, program.run("list", "--json"), program.run("verify", "trial", "--json")):
+        assert complaints(printed.envelope) == []
     (listed,) = program.run("list", "--json").data["environments"]
     expected = {
         "name": "trial", "path": str(path), "manager": manager, "torch": "2.14.1+cpu", "variant": "cpu",

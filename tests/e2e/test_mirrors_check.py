@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
+from json_schemas import complaints
 from replica_network import Network
 from replica_server import Fault
 from running import Done, Program
@@ -56,6 +57,7 @@ def rows_of(done: Done) -> dict[str, dict[str, Any]]:
 def test_each_mirror_is_asked_for_the_file_of_this_machine_s_plan(h100: Program, network: Network) -> None:
     done = h100.run("mirrors", "check", *HERE, "--json")
     assert done.status == 0, done.err
+    assert complaints(done.envelope) == []
     assert done.data["files"][0].startswith(f"{BEST}-")
     assert done.data["files"][1].startswith("torchvision-0.29.1+cu126-")
     fields = rows_of(done)

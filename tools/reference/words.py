@@ -7,16 +7,23 @@ from typing import Final
 WORDS: Final = {
     "en": {
         "title": "Commands",
-        "intro": "Made from the program by `python tools/build_reference.py`: each text is that of `--help`.",
+        "intro": (
+            "Made from the program by `python tools/build_reference.py`: each text is that of `--help`."
+        ),
         "command": "Command", "does": "What it does", "option": "Option", "argument": "Argument",
         "meaning": "Meaning", "variable": "Variable", "default": "Default", "one of": " One of ",
         "also": "Also the [options of every command](#options-of-every-command).",
         "root": "Options of gpuenv itself", "common": "Options of every command", "codes": "Exit codes",
         "code": "Code",
-        "precedence": "What is typed wins over a variable. A variable holds what would be typed, `1` for an"
-        " option without a value. Several values are separated by spaces, several files by `:` (on Windows"
-        " `;`), unless the option says otherwise.",
-        "more": "What the options mean together: [using gpuenv](using.md).",
+        "precedence": (
+            "What is typed wins over a variable. A variable holds what would be typed, `1` for an option "
+            "without a value. Several values are separated by spaces, several files by `:` (on Windows "
+            "`;`), unless the option says otherwise."
+        ),
+        "more": (
+            "What the options mean together: [using gpuenv](using.md). What `--json` prints: [the "
+            "JSON](json.md)."
+        ),
         "stop": ".", "between": ", ",
     },
     "zh": {
@@ -27,9 +34,11 @@ WORDS: Final = {
         "also": "另有[所有命令共有的选项](#所有命令共有的选项)。",
         "root": "gpuenv 自身的选项", "common": "所有命令共有的选项", "codes": "退出码",
         "code": "退出码",
-        "precedence": "命令行优先于环境变量。变量的值就是命令行里会写的内容，"
-        "不带值的选项写 `1`。多个值用空格分隔，多个文件用 `:`（Windows 上用 `;`）分隔，选项另有说明的除外。",
-        "more": "各选项如何配合使用见[使用 gpuenv](using.md)。",
+        "precedence": (
+            "命令行优先于环境变量。变量的值就是命令行里会写的内容，不带值的选项写 `1`。多个值用空格分隔，"
+            "多个文件用 `:`（Windows 上用 `;`）分隔，选项另有说明的除外。"
+        ),
+        "more": "各选项如何配合使用见[使用 gpuenv](using.md)；`--json` 输出什么见 [JSON 输出](json.md)。",
         "stop": "。", "between": "、",
     },
 }  # fmt: skip

@@ -31,7 +31,8 @@ def places(root: Path, language: str) -> dict[str, str]:
     """Return, for each file of the repository that is on a language's site, its path there."""
     known = {INDEX: "questions.md", HOMES[language]: "index.md", **_FILES}
     known |= {file: f"project/{posixpath.basename(file).lower()}" for file in _FOR_DEVELOPERS}
-    known |= {file: file.removeprefix("docs/") for file in _below(root, "docs/images", "*.svg")}
+    for folder, kind in (("docs/images", "*.svg"), ("docs/schemas", "*.json")):
+        known |= {file: file.removeprefix("docs/") for file in _below(root, folder, kind)}
     english = {file.removeprefix("docs/en/"): file for file in _below(root, "docs/en/reference", "*.md")}
     own = {file.removeprefix(f"docs/{language}/"): file for file in _below(root, f"docs/{language}", "*.md")}
     known |= {file: path for path, file in (english | own).items()}
