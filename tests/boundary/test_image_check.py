@@ -67,6 +67,36 @@ def test_a_cpu_build_is_put_to_work_on_the_cpu() -> None:
     assert check("gpus", torch={}) == (0, "CPU: done\n")
 
 
+ROCM = {"version": "2.12.0+rocm7.2", "hip": "7.2.26015", "architectures": ["gfx942", "gfx1100"]}
+BUILT_ROCM = ("built", "--torch", "2.12.0+rocm7.2", "--rocm", "--gpu", "gfx1100")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, ""),
+        (
+            {"architectures": ["gfx942"]},
+            "GPU gfx1100 is not supported: torch 2.12.0+rocm7.2 has code for gfx942",
+        ),
+        ({"hip": None}, "a build for ROCm was planned, this is none"),
+    ],
+)
+def test_a_build_for_rocm_has_code_for_its_gpus(change: dict[str, object], told: str) -> None:
+    status, text = check(*BUILT_ROCM, torch={**ROCM, **change})
+    assert (status, told in text) == (1 if told else 0, True)
+
+
+def test_a_build_for_rocm_where_none_was_planned_is_told() -> None:
+    status, text = check("built", "--torch", "2.12.0", torch=ROCM)
+    assert (status, "this build is for ROCm" in text) == (1, True)
+
+
+def test_amds_gpus_are_put_to_work() -> None:
+    seen = {**ROCM, "gpus": [["AMD Radeon RX 7900 XTX", [11, 0]]], "gfx": ["gfx1100"]}
+    assert check("gpus", torch=seen) == (0, "AMD Radeon RX 7900 XTX: done\n")
+
+
 def test_no_driver_is_said_with_the_option_that_brings_one(tmp_path: Path) -> None:
     (tmp_path / "libnvidia-ml.so.1").write_text("no library")
     status, text = check("driver", "--driver", "525.60.13", library=tmp_path)

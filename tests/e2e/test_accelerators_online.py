@@ -54,6 +54,21 @@ def plan(program: Program, machine: Machine, mirrors: tuple[str, ...], *more: st
     return program.run("plan", "--json", "--machine", saved(program, machine), *mirrors, *more)
 
 
+@pytest.fixture
+def dockerfile(program: Program, mirrors: tuple[str, ...]) -> str:
+    done = program.run("dockerfile", "torch", "--machine", saved(program, radeon()), *mirrors)
+    assert done.status == 0, done.err
+    return done.out
+
+
+def test_an_image_for_amd_is_given_its_devices_and_checks_its_code(dockerfile: str) -> None:
+    assert '--device /dev/kfd --device /dev/dri --group-add "$(stat -c %g /dev/kfd)" torch' in dockerfile
+    assert "torch==2.12.0+rocm7.2 --hash=sha256:" in dockerfile
+    assert '"--rocm", "--gpu", "gfx1100"]' in dockerfile
+    assert "HEALTHCHECK NONE" in dockerfile
+    assert not re.search(r"NVIDIA_|docker run.* --gpus|ENTRYPOINT", dockerfile)
+
+
 def versions(done: Done) -> dict[str, str]:
     return {item["name"]: item["version"] for item in done.data["packages"]}
 

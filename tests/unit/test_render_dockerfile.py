@@ -46,7 +46,7 @@ INSTRUCTIONS = (
 def recipe(made: Locked | None = None, **facts: Any) -> ImageRecipe:
     given: dict[str, Any] = {
         "build": SLIM, "run": SLIM, "platform": "linux-64", "gpus": ("NVIDIA H100 (9.0)",), "capabilities": ("9.0",),
-        "driver": "525.60.13", "cuda": CudaVersion(12, 6), "architectures": ("sm_80", "sm_90"), "alone": (),
+        "driver": "525.60.13", "cuda": CudaVersion(12, 6), "architectures": ("sm_80", "sm_90"), "alone": (), "is_for_rocm": False,
         "check": "print('checked')\n", "version": "1.2.3", "asked": "gpuenv dockerfile --gpu 9.0", **facts,
     }  # fmt: skip
     return ImageRecipe(made or locked(), **given)

@@ -22,6 +22,7 @@ CHECK = f"{OWN}/check.py"
 _CONSTRAINTS = f"{OWN}/constraints.txt"
 _LAYERS = "/opt/layers"
 USER = "gpuenv"
+_KFD = "/dev/kfd"
 _REMOTE = ("http://", "https://")
 _PLATFORMS = {"linux-64": "linux/amd64", "linux-aarch64": "linux/arm64"}
 _WORKPLACE = "/workspace"
@@ -61,9 +62,9 @@ def _head(recipe: ImageRecipe) -> list[str]:
         *_needs(recipe),
         "",
         f"docker build --platform {_PLATFORMS[recipe.platform]} --file {FILE_NAME} --tag torch .",
-        f"docker run --rm {'--gpus all ' if recipe.cuda else ''}torch",
+        f"docker run --rm {_with_devices(recipe)}torch",
         tr("the second runs torch on every GPU and reports the result")
-        if recipe.cuda
+        if recipe.gpus
         else tr("the second runs torch and reports the result"),
         tr("docker 23 or newer, or with BuildKit; podman 4.8 or newer and buildah 1.33 or newer"),
         *_to_add_a_package(),
@@ -76,7 +77,22 @@ def _head(recipe: ImageRecipe) -> list[str]:
     return [*comment(*lines), *(registry if recipe.run.registry else ())]
 
 
+def _with_devices(recipe: ImageRecipe) -> str:
+    """Return the options by which a container gets its GPUs; AMD's are the group's that owns their device.
+
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
+    """
+    if recipe.is_for_rocm:
+        return f'--device {_KFD} --device /dev/dri --group-add "$(stat -c %g {_KFD})" '
+    return "--gpus all " if recipe.cuda else ""
+
+
 def _needs(recipe: ImageRecipe) -> list[str]:
+    if recipe.is_for_rocm:
+        return [
+            tr("for GPU {gpus}", gpus=", ".join(recipe.gpus)),
+            tr("needs AMD's kernel driver (amdgpu) on the host, and no ROCm there"),
+        ]
     if not recipe.cuda:
         return [tr("a CPU build: torch will not use a GPU")]
     return [

@@ -64,5 +64,7 @@ def expected(recipe: ImageRecipe) -> list[str]:
     words = ["--torch", recipe.locked.plan.packages[0].version]
     if recipe.cuda:
         words += ["--cuda", str(recipe.cuda)]
+    if recipe.is_for_rocm:
+        words += ["--rocm"]
     words += [word for capability in recipe.capabilities for word in ("--gpu", capability)]
     return words + [word for capability in recipe.alone for word in ("--alone", capability)]

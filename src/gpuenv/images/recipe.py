@@ -17,6 +17,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.images.base_images import SLIM, alone, bases_for, choose_bases, least_driver, parse_images
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.locks.lock_plan import lock_plan
+from gpuenv.model.accelerator import AcceleratorKind
 from gpuenv.model.capability import parse_architecture
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.image import BaseImage, ImageRecipe
@@ -26,9 +27,12 @@ from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import Container, PlanOptions
+from gpuenv.resolution.accelerators.kinds import choose_accelerated
 from gpuenv.resolution.target import Target, choose_target
 from gpuenv.secrets.url_credentials import redact_credentials
 
+_ROCM: AcceleratorKind = "rocm"
+_KINDS: tuple[AcceleratorKind, ...] = ("cuda", _ROCM, "cpu")  # whose devices the images of Python can use
 _INSTALLER = "pip"  # which the images contain
 _IGNORE_FILE = ".dockerignore"
 
@@ -44,7 +48,7 @@ def plan_image(options: PlanOptions, base: str, environ: Mapping[str, str]) -> t
     inside = _in_container(options, base, bases_for(base, images))
     plan = make_plan(inside, environ, target=".venv")
     _refuse_other_kinds(plan)
-    target = choose_target(plan.machines, options.devices, cpu=plan.variant == "cpu")
+    target = _target(plan, options)
     _refuse_windows(target.platform)
     build, run = choose_bases(base, plan.python, Variant(plan.variant).cuda, target.platform, images)
     locked = lock_plan(plan, inside, environ)
@@ -63,10 +67,11 @@ def compose(locked: Locked, build: BaseImage, run: BaseImage, target: Target, re
         build=build,
         run=run,
         platform=target.platform,
-        gpus=tuple(dict.fromkeys(gpu.label for gpu in target.gpus)),
-        capabilities=tuple(map(str, sorted({gpu.capability for gpu in target.gpus}))),
+        gpus=tuple(dict.fromkeys(_labels(target))),
+        capabilities=_capabilities(target, locked.plan),
         driver=str(floor) if floor else None,
         cuda=cuda,
+        is_for_rocm=target.kind == "rocm",
         architectures=locked.architectures,
         alone=alone(target, cuda, knowledge) if cuda else (),
         check=(files("gpuenv.verification") / "image_check.py").read_text(encoding="utf-8"),
@@ -104,11 +109,31 @@ def _in_container(options: PlanOptions, base: str, bases: tuple[BaseImage, ...])
     return replace(options, manager=_INSTALLER, container=container, program=program)
 
 
+def _target(plan: Plan, options: PlanOptions) -> Target:
+    variant = Variant(plan.variant)
+    if variant.kind == _ROCM:
+        return choose_accelerated(plan.machines, options.devices, _ROCM, load_knowledge())
+    return choose_target(plan.machines, options.devices, cpu=variant.is_cpu)
+
+
+def _labels(target: Target) -> Iterator[str]:
+    yield from (gpu.label for gpu in target.gpus)
+    yield from (device.label for device in target.devices)
+
+
+def _capabilities(target: Target, plan: Plan) -> tuple[str, ...]:
+    """Return what torch must have code for; AMD's own index has a device's in a package beside torch."""
+    if plan.packages[0].extras:
+        return ()
+    devices = {device.accelerator.architecture for device in target.devices}
+    return (*map(str, sorted({gpu.capability for gpu in target.gpus})), *sorted(filter(None, devices)))
+
+
 def _refuse_other_kinds(plan: Plan) -> None:
     variant = Variant(plan.variant)
-    if variant.cuda is None and not variant.is_cpu:
+    if variant.kind not in _KINDS:
         raise UsageError(
-            tr("a Dockerfile is for builds for CUDA and the CPU, not for {variant}", variant=variant),
+            tr("a Dockerfile is for builds for CUDA, ROCm and the CPU, not for {variant}", variant=variant),
             code="usage",
             fixes=(Fix(tr("describe a machine with an NVIDIA GPU: --gpu 8.6")), Fix(tr("or add --cuda cpu"))),
         )

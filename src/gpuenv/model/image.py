@@ -61,6 +61,8 @@ class ImageRecipe(Struct, frozen=True):
     `build` makes the environment, `run` is what the image starts from. `gpus` are the GPUs in words,
     `capabilities` theirs; `driver` is the least one on Linux, None for a CPU build; `architectures` are what
     torch is compiled for, `alone` the capabilities of integrated devices, whose code runs on them alone.
+    Of a build for ROCm they are AMD's (`gfx1100`), but no `capabilities` where a package beside torch has the
+    code for a device.
     `check` is the script that the image carries, `version` gpuenv's, `asked` the command that it answers.
     """
 
@@ -72,6 +74,7 @@ class ImageRecipe(Struct, frozen=True):
     capabilities: tuple[str, ...]
     driver: str | None
     cuda: CudaVersion | None
+    is_for_rocm: bool
     architectures: tuple[str, ...]
     alone: tuple[str, ...]
     check: str

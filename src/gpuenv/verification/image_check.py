@@ -37,6 +37,10 @@ def runs(code: str, gpu: Pair, alone: Set[Pair]) -> bool:
     return made_for[0] == gpu[0] and (kind == "compute" or not {made_for, gpu} & alone)
 
 
+def is_for_rocm(torch: Any) -> bool:
+    return bool(getattr(torch.version, "hip", None))
+
+
 def version(text: str) -> Pair:
     return tuple(int(part) for part in text.split("."))
 
@@ -49,9 +53,13 @@ def built(requested: Any) -> Iterator[str]:
     if cuda != requested.cuda:
         planned, value = ("CUDA {}".format(item) if item else "the CPU" for item in (requested.cuda, cuda))
         yield "a build for {} was planned, this one is for {}".format(planned, value)
-    codes = torch._C._cuda_getArchFlags().split() if cuda else []
+    rocm = is_for_rocm(torch)
+    if rocm != requested.rocm:
+        yield "a build for ROCm was planned, this is none" if requested.rocm else "this build is for ROCm"
+    codes = torch._C._cuda_getArchFlags().split() if cuda or rocm else []
     for gpu in requested.gpu:
-        if not any(runs(code, version(gpu), alone) for code in codes):
+        known = gpu in codes if rocm else any(runs(code, version(gpu), alone) for code in codes)
+        if not known:
             text = "GPU {} is not supported: torch {} has code for {}"
             yield text.format(gpu, torch.__version__, " ".join(codes) or "no GPU")
 
@@ -82,11 +90,12 @@ def driver(requested: Any) -> Iterator[str]:
 def gpus(_: Any) -> Iterator[str]:
     torch = importlib.import_module("torch")
     names = ["CPU"]
-    if torch.version.cuda is not None:
+    on_gpus = torch.version.cuda is not None or is_for_rocm(torch)
+    if on_gpus:
         torch.cuda.init()
         names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     for index, name in enumerate(names):
-        for what, error in measure(torch, "cpu" if torch.version.cuda is None else "cuda:{}".format(index)):
+        for what, error in measure(torch, "cuda:{}".format(index) if on_gpus else "cpu"):
             if not error < 1e-2:
                 yield "{}: {} differs from the CPU by {:.1e} of its size".format(name, what, error)
         print("{}: done".format(name))
@@ -119,6 +128,7 @@ def main() -> None:
     parser.add_argument("--gpu", action="append", default=[])
     parser.add_argument("--alone", action="append", default=[])
     parser.add_argument("--driver")
+    parser.add_argument("--rocm", action="store_true")
     words, command = sys.argv[1:], ["python"]
     if "--" in words:
         words, command = words[: words.index("--")], words[words.index("--") + 1 :]
