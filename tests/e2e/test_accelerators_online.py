@@ -16,6 +16,7 @@ from accelerated import (
     battlemage,
     fake_torch,
     macbook,
+    orin,
     publish_accelerators,
     publish_amd,
     radeon,
@@ -24,6 +25,7 @@ from accelerated import (
 from index_server import Fault, IndexServer, dead_url, serve_indexes
 from packaging.utils import canonicalize_name
 from running import Done, Program
+from tiny_wheels import tiny_wheel
 
 from gpuenv.model.machine import Machine
 
@@ -182,3 +184,34 @@ def test_amds_own_index_brings_the_code_of_the_device_alone(
         assert installed(program.environments / name) == expected
     refused = program.run("create", "x", "--from-lock", lock, "--gpu", "gfx1201", "--yes", "--json")
     assert (refused.status, refused.error["code"]) == (3, "lock-unfit")
+
+
+JETSON_TAG = "cp310-cp310-linux_aarch64"
+
+
+@pytest.fixture(scope="module")
+def jetson(server: IndexServer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A mirror of the boards' index; PyPI has a torch of the same version for ARM servers."""
+    here = tmp_path_factory.mktemp("jetson")
+    server.publish(tiny_wheel(here, "torch", "2.8.0", tag=JETSON_TAG), "pytorch", "cu126")
+    servers = JETSON_TAG.replace("linux", "manylinux_2_28")
+    server.publish(tiny_wheel(here, "torch", "2.8.0", tag=servers), "pypi")
+    return f"{server.pytorch}/cu126"
+
+
+@pytest.mark.parametrize("manager", ["uv", "pip"])
+def test_no_file_of_pypi_is_taken_for_the_boards_of_the_same_version(
+    program: Program, server: IndexServer, jetson: str, manager: str
+) -> None:
+    asked = ("torch==2.8.0", "--machine", saved(program, orin()), "--manager", manager)
+    asked = (*asked, "--mirror", jetson, "--mirror", server.pypi)
+    done = program.run("plan", *asked, "--json")
+    torch = done.package("torch")
+    assert torch["url"] == f"{jetson}/torch-2.8.0-{JETSON_TAG}.whl"
+    named = f"torch @ {torch['url']}#sha256={torch['sha256']}"
+    assert named in done.data["steps"][-1]["argv"]
+    for format_ in ("requirements.txt", "pyproject", manager):
+        assert torch["url"] in program.run("plan", *asked, "--format", format_).out
+    lock = program.run("plan", *asked, "--format", "pylock.toml").out
+    assert torch["url"] in lock
+    assert "manylinux" not in lock

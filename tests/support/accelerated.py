@@ -11,7 +11,8 @@ from running import Program
 from tiny_wheels import TAG, tiny_torch, tiny_torchvision, tiny_wheel
 
 from gpuenv.model.accelerator import Accelerator
-from gpuenv.model.machine import Machine, System
+from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.machine import Gpu, Machine, System
 from gpuenv.model.machine_json import render_machine
 
 LINUX = System("linux", "x86_64", "glibc", "2.39")
@@ -37,6 +38,11 @@ def ascend() -> Machine:
 def macbook(macos: str = "15.1") -> Machine:
     chip = Accelerator("mps", "Apple", 0, "Apple M2", "M2", discrete=False)
     return Machine(System("macos", "aarch64", macos=macos), accelerators=(chip,))
+
+
+def orin() -> Machine:
+    board = Gpu(0, "Orin (nvgpu)", parse_compute_capability("8.7"))
+    return Machine(System("linux", "aarch64", "glibc", "2.35"), gpus=(board,), l4t="36.4.3")
 
 
 def saved(program: Program, machine: Machine) -> Path:

@@ -74,11 +74,14 @@ def planned(machine: str, request: str, home: Path) -> Plan:
     options = PlanOptions(
         requirements=tuple(words), here=machine_of(machine), offline=True, manager="uv", **named,  # type: ignore[arg-type]
     )  # fmt: skip
-    environ = {
+    return make_plan(options, environ_of(home), target=str(home / "env"))
+
+
+def environ_of(home: Path) -> dict[str, str]:
+    return {
         "HOME": str(home), "PATH": "", "GPUENV_CACHE_DIR": str(home), "PIP_CONFIG_FILE": os.devnull,
         "UV_NO_CONFIG": "1",
     }  # fmt: skip
-    return make_plan(options, environ, target=str(home / "env"))
 
 
 def test_the_table_has_a_reason_for_each_row() -> None:
@@ -131,3 +134,16 @@ def test_what_torch_requires_comes_from_the_index_that_torch_is_from(tmp_path: P
     assert "https://download.pytorch.org/whl/triton-xpu/" in intel.sources.find_links
     assert intel.packages[0].url is not None
     assert intel.packages[0].url.startswith("https://download.pytorch.org/whl/xpu/torch-2.14.1")
+
+
+@pytest.mark.parametrize("manager", ["uv", "pip"])
+def test_where_the_address_for_a_board_is_not_known_its_index_alone_can_serve_torch(
+    manager: str, tmp_path: Path
+) -> None:
+    """Uv takes a project from the first index that has it, pip the best file of all."""
+    index = "https://pypi.jetson-ai-lab.io/jp6/cu126"
+    options = PlanOptions(l4t="36.4.3", platform="linux-aarch64", manager=manager, offline=True)
+    plan = make_plan(options, environ_of(tmp_path), target=str(tmp_path / "env"))
+    assert plan.pins[0].startswith("torch==")
+    indexes = (plan.sources.index_url, plan.sources.extra_index_urls, plan.sources.find_links)
+    assert indexes == ((None, (index,), ()) if manager == "uv" else (index, (), ()))

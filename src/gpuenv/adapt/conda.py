@@ -34,6 +34,7 @@ from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.stack import Stack
 from gpuenv.adapt.task import Task, named_channels
 from gpuenv.i18n.messages import tr
+from gpuenv.installers import uv
 from gpuenv.installers.uv_compile import CompileInput
 from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.conda import EnvironmentFile
@@ -169,7 +170,7 @@ def _pip_changed(stack: Stack, task: Task) -> tuple[RequirementChange, ...]:
         pins=(f"torch=={stack.solution.candidate.torch}",),
         requirements=(),
         constraints=tuple(limits_of_moves(stack, wanted)),
-        sources=replace(sources_of(stack.solution, stack.configuration), find_links=()),
+        sources=replace(sources_of(stack.solution, stack.configuration, uv.NAME), find_links=()),
         python=stack.solution.python.short,
         platform=stack.question.target.platform,
         interpreter=sys.executable,

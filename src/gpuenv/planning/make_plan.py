@@ -100,7 +100,7 @@ class WheelBasis(Struct, frozen=True):
         best = next(iter(decide(question).choices), None)
         if best is None:
             return False
-        pins = pins_of(best, sources_of(best, self.listed.configurations[0]), question)
+        pins = pins_of(best, sources_of(best, self.listed.configurations[0], request.manager), question)
         return (str(best.candidate.variant), pins) == (plan.variant, plan.pins)
 
 

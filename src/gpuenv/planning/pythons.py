@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 
 from msgspec.structs import replace
@@ -120,10 +120,13 @@ def _on_all(machines: tuple[Machine, ...]) -> tuple[PythonOffer, ...]:
 
 
 def _published(target: Target, knowledge: Knowledge) -> tuple[PythonOffer, ...]:
-    builds = (
-        knowledge.accelerators.builds_of(target.kind, target.platform)
-        if target.is_accelerated
-        else knowledge.builds_of(target.platform)
-    )
-    tags = {tag for build in builds for tag in build.pythons}
+    tags = {tag for pythons in _pythons_of_builds(target, knowledge) for tag in pythons}
     return sort_offers(tuple(parse_python_tag(tag) for tag in tags if tag.startswith("cp3")))
+
+
+def _pythons_of_builds(target: Target, knowledge: Knowledge) -> Iterator[tuple[str, ...]]:
+    if not target.is_accelerated:
+        return (build.pythons for build in knowledge.builds_of(target.platform))
+    from gpuenv.resolution.accelerators.collect import planned_builds  # noqa: PLC0415 - for such alone
+
+    return (build.pythons for build in planned_builds(target, knowledge))

@@ -37,7 +37,7 @@ def build_plan(
     request = question.request
     solution = _with_hashes(solution, resolved)
     constraints = constraints_of(question, solution)
-    sources = sources_of(solution, configuration)
+    sources = sources_of(solution, configuration, request.manager)
     bounds = family.bounds(request, solution.candidate, question.target, question.knowledge)
     stack = tuple(planned(item, solution, question) for item in solution.files)
     return Plan(
@@ -138,7 +138,7 @@ def _evidence(item: IndexedFile, solution: Solution, question: ResolutionInput) 
     return "wheel" if measured and row is not None and row.evidence == "wheel" else "matrix"
 
 
-def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources:
+def sources_of(solution: Solution, configuration: IndexConfiguration, manager: str) -> Sources:
     """Return where the installer looks: the pages that list the torch stack, and what the user configured."""
     pages = [
         item.listing.page
@@ -158,7 +158,7 @@ def sources_of(solution: Solution, configuration: IndexConfiguration) -> Sources
         return sources
     from gpuenv.resolution.accelerators.sources import with_required  # noqa: PLC0415 - for such builds
 
-    return with_required(sources, solution.candidate, solution.torch)
+    return with_required(sources, solution, manager)
 
 
 def _is_asked_anyway(listing: Listing, configuration: IndexConfiguration) -> bool:
@@ -194,10 +194,18 @@ def pins_of(solution: Solution, sources: Sources, question: ResolutionInput) -> 
     request, knowledge = question.request, question.knowledge
     return tuple(
         _by_address(item.file)
-        if torch_bound.is_by_address(item, request, knowledge)
+        if torch_bound.is_by_address(item, request, knowledge) or _is_boards(item, solution)
         else _pin(item, consulted, _extras(item, solution, question))
         for item in solution.files
     )
+
+
+def _is_boards(item: IndexedFile, solution: Solution) -> bool:
+    if solution.candidate.accelerated is None:
+        return False
+    from gpuenv.resolution.accelerators.jetson import is_by_address  # noqa: PLC0415 - for such builds
+
+    return is_by_address(item, solution.candidate)
 
 
 def _extras(item: IndexedFile, solution: Solution, question: ResolutionInput) -> tuple[str, ...]:

@@ -112,7 +112,8 @@ def _index_of(
         if name is not None and name.startswith(("amd", jetson.INDEX)):
             return name
     if item.file.version.local is None:
-        return "pypi"
+        of_board = target.board is not None and item.file.variant is not None  # by its folder
+        return jetson.INDEX if of_board else "pypi"
     key = item.release, item.file.variant
     named = {build.index for build in builds if (build.torch, build.variant) == key}
     return named.pop() if len(named) == 1 and target.board is None else "pytorch"

@@ -19,9 +19,12 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant
+from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.target import Target, choose_target
 
 INDEX = "jetson-jp"
+_REMOTE = ("https:", "http:")
+_SETTLED = (CODE, "driver-unknown")  # by L4T, which a board's driver is a part of
 _NAMES = {"8.7": "Orin", "7.2": "Xavier", "11.0": "Thor"}
 
 
@@ -51,7 +54,7 @@ def choose_board(machine: Machine, devices: tuple[int, ...], knowledge: Knowledg
     if known is None:
         return None
     row, is_listed = known
-    told = tuple(problem for problem in machine.problems if problem.code != CODE)
+    told = tuple(problem for problem in machine.problems if problem.code not in _SETTLED)
     target = choose_target((replace(machine, problems=told),), devices, cpu=False)
     if row.userspace == "sbsa":
         return target
@@ -82,6 +85,15 @@ def address_of(target: Target, variant: Variant, knowledge: Knowledge) -> str | 
     folders = (item.folder for item in choices if item.index == INDEX and item.variant == str(variant))
     folder = next((item for item in folders if item), None)
     return index.address.replace("{folder}", folder).rstrip("/") if index and folder else None
+
+
+def is_by_address(item: IndexedFile, candidate: Candidate) -> bool:
+    """Whether a file must be named by its address: it has the version of PyPI's, for another machine.
+
+    By their tags, manylinux before linux, installers would even take PyPI's.
+    """
+    build = candidate.accelerated
+    return build is not None and build.index == INDEX and item.file.url.startswith(_REMOTE)
 
 
 def _build(row: JetsonRelease, choice: JetsonTorch, torch: Version, target: Target) -> PlannableBuild:
