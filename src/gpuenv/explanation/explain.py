@@ -8,18 +8,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuenv import matrices
+from gpuenv.explanation.text_facts import OTHER_CARDS, facts_of
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
 from gpuenv.signatures.circumstances import circumstances
-from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
 from gpuenv.signatures.settle import settled
+from gpuenv.signatures.shell_of_text import in_its_shell
 from gpuenv.signatures.word_index import WORDS, parse_word_index
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ _OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
-_OF_AMD = frozenset({"radeon", "gfx"})  # facts by which a card of AMD is known
+_OTHER_MAKERS = ("amd", "intel")
+_EXPORT = "export "
 _JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
@@ -89,24 +92,14 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
     return _settled(_examine(text).matches, read_reported(text, load_reports()))
 
 
-def facts_of(reported: Reported, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what a text reports, and what follows from it; plans are decided as `environ` has it."""
-    values = reported.values
-    facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
-    if _OF_AMD.isdisjoint(values):
-        return facts
-    from gpuenv.explanation.radeon_facts import radeon_facts  # noqa: PLC0415 - planning is much
-
-    return facts | radeon_facts(reported, environ or {})
-
-
 def _settled(
     matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
 ) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases or match.clauses for match in matches):
+    if not any(match.cases or match.clauses or _EXPORT in match.fix for match in matches):
         return matches
     facts = facts_of(reported, environ)
-    return tuple(settled(match, facts) for match in matches)
+    each = (settled(match, facts) for match in matches)
+    return tuple(replace(match, fix=in_its_shell(match.fix, facts)) for match in each)
 
 
 def _by_package(
@@ -196,6 +189,8 @@ def _judged(
     """Return the matches as far as doctor's checks can judge what the text reports."""
     if reported.value(_NPU):  # the checks know GPUs of CUDA
         return matches
+    if _is_of_another_maker(reported):
+        return matches or _says_no_gpu(reported, text)
     if _needs_no_cuda(matches, reported):
         return tuple(match for match in matches if match.id != _SAYS_NO_GPU)
     has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
@@ -214,6 +209,19 @@ def _judged(
     ids = {SAYS_NO_GPU, *(item.signature for item in judged)}
     known = {item.id: as_match(item) for item in _signatures().named(ids)}
     return told_by_checks(matches, judged, known, reported, text)
+
+
+def _is_of_another_maker(reported: Reported) -> bool:
+    """Whether the card of a text is one of AMD's or Intel's, and torch without a GPU is told of."""
+    if reported.value(_OTHER_GPU) == "True" or OTHER_CARDS.isdisjoint(reported.values):
+        return False
+    return circumstances(reported.values).get("vendor") in _OTHER_MAKERS
+
+
+def _says_no_gpu(reported: Reported, text: str) -> tuple[SignatureMatch, ...]:
+    from gpuenv.explanation.judge_reported import undecided  # noqa: PLC0415 - the checks are many
+
+    return undecided({_SAYS_NO_GPU: _named(_SAYS_NO_GPU)}, reported, text)
 
 
 def _needs_no_cuda(matches: tuple[SignatureMatch, ...], reported: Reported) -> bool:

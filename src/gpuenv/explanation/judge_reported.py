@@ -155,7 +155,7 @@ def told_by_checks(
         )
         rest = (match for match in matches if match not in open_to and match.confidence != "low")
         return (told, *rest)
-    return matches or _undecided(known, reported, text)
+    return matches or undecided(known, reported, text)
 
 
 def _needed(verdict: CheckVerdict) -> str | None:
@@ -170,7 +170,7 @@ def _fix(verdict: CheckVerdict) -> str | None:
     return tr("{fix}: {needs}", fix=verdict.fix, needs=verdict.needs)
 
 
-def _undecided(
+def undecided(
     known: Mapping[str, SignatureMatch], reported: Reported, text: str
 ) -> tuple[SignatureMatch, ...]:
     """Return that torch has no GPU for a reason that the text does not tell."""

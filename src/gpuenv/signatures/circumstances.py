@@ -40,7 +40,7 @@ def _system(values: Mapping[str, str]) -> str:
         for name, facts in (
             ("windows", ("windows_path",)),
             ("macos", ("mac_path", "apple_chip")),
-            ("linux", ("linux_path", "ubuntu", "fedora", "slurm")),
+            ("linux", ("linux_path", "ubuntu", "fedora", "debian", "slurm")),
         )
         if any(fact in values for fact in facts)
     }
@@ -53,6 +53,7 @@ def _vendor(values: Mapping[str, str]) -> str:
         for maker, facts in (
             ("nvidia", ("gpus", "driver")),
             ("amd", ("rocm", "gfx", "radeon")),
+            ("intel", ("intel_gpu",)),
             ("apple", ("apple_chip", "mac_path")),
             ("huawei", ("ascend",)),
         )

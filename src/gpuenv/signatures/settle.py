@@ -26,5 +26,12 @@ def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
     detail = None if case.cause else match.detail
     cause = case.cause or match.cause
     return replace(
-        match, cause=cause, fix=case.fix, detail=detail, wants=wants, settled=bool(case.cause), check=None
+        match,
+        cause=cause,
+        fix=case.fix,
+        detail=detail,
+        wants=wants,
+        confidence="high" if case.cause else match.confidence,
+        settled=bool(case.cause),
+        check=None,
     )

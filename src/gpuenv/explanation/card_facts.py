@@ -1,4 +1,4 @@
-"""What the tables of accelerators say of the AMD card that a text names."""
+"""What the tables of accelerators say of the AMD or Intel card that a text names."""
 
 from __future__ import annotations
 
@@ -19,24 +19,28 @@ from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.request import STACK
 from gpuenv.signatures.reported import Reported
 
-_KIND = "rocm"
+_ROCM, _XPU = "rocm", "xpu"
 _LINUX, _WINDOWS = "linux-64", "win-64"
 
 
-def radeon_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `amd_gfx`, and what belongs to it: `rocm_line` or `amd_override` or `amd_unsupported`.
+def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what belongs to a card of AMD's or Intel's; nothing of one whose name is not known.
 
-    `rocm_line` is what pip is given for the torch stack of the text, with the torch that changes least.
-    `amd_override` is the HSA_OVERRIDE_GFX_VERSION that people use, only where no build with the Python of the
-    text has code for the card, and only on Linux.
+    `rocm_line` and `xpu_line` are what pip is given for the torch stack of the text, with the torch that
+    changes least. Of AMD's there is `amd_gfx`, and without a line `amd_override` or `amd_unsupported`: the
+    former is the HSA_OVERRIDE_GFX_VERSION that people use, only where no build with the Python of the text
+    has code for the card, and only on Linux.
     """
     values = reported.values
+    machine = machine_of(reported, load_knowledge(environ))
     accelerators = load_accelerators(environ)
-    gfx = _architecture(values, accelerators)
+    if name := values.get("intel_gpu"):
+        line = _line(_XPU, name, reported, machine, environ)
+        return {"xpu_line": line} if line else {}
+    gfx = _gfx(values, accelerators)
     if gfx is None:
         return {}
-    machine = machine_of(reported, load_knowledge(environ))
-    line = _line(gfx, reported, machine, environ)
+    line = _line(_ROCM, gfx, reported, machine, environ)
     if line is not None:
         return {"amd_gfx": gfx, "rocm_line": line}
     override = _override(gfx, accelerators)
@@ -45,21 +49,23 @@ def radeon_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, st
     return {"amd_gfx": gfx, "amd_unsupported": gfx}
 
 
-def _architecture(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
+def _gfx(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
     """Return the architecture of the card: as ROCm calls it, else by a name that only one has."""
     gfx = values.get("gfx")
     if gfx is None and (name := values.get("radeon")):
         found = AcceleratorNames(accelerators.devices).find(name)
         gfx = found.architectures[0] if found and not found.is_ambiguous else None
     row = accelerators.architectures.get(gfx or "")
-    return gfx if row is not None and row.kind == _KIND else None
+    return gfx if row is not None and row.kind == _ROCM else None
 
 
-def _line(gfx: str, reported: Reported, machine: ReportedMachine, environ: Mapping[str, str]) -> str | None:
+def _line(
+    kind: str, card: str, reported: Reported, machine: ReportedMachine, environ: Mapping[str, str]
+) -> str | None:
     companions = (name for name in STACK if name in reported.packages and name != "torch")
     options = PlanOptions(
         requirements=("torch", *companions),
-        gpus=(gfx,),
+        gpus=(card,),
         platform=machine.platform or _LINUX,
         python=machine.python,
         manager="pip",
@@ -75,13 +81,13 @@ def _line(gfx: str, reported: Reported, machine: ReportedMachine, environ: Mappi
         nearest = replace(options, requirements=(f"torch=={torch}", *options.requirements[1:]))
         with suppress(GpuenvError):
             plan = read_basis(nearest, environ).plan(environ, target=".venv")
-    return _typed(plan)
+    return _typed(kind, plan)
 
 
-def _typed(plan: Plan) -> str | None:
+def _typed(kind: str, plan: Plan) -> str | None:
     """Return the packages of a plan with the index that has them; None for a build for the CPU."""
     torch = next((item for item in plan.packages if item.name == "torch"), None)
-    if torch is None or not (torch.index and torch.variant and torch.variant.startswith(_KIND)):
+    if torch is None or not (torch.index and torch.variant and torch.variant.startswith(kind)):
         return None
     index = torch.index if torch.extras else f"{torch.index}/{torch.variant}"
     return " ".join(("python -m pip install", *(f'"{pin}"' for pin in plan.pins), "--index-url", index))
