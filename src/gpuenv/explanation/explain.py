@@ -20,8 +20,7 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
-from gpuenv.signatures.settle import settled
-from gpuenv.signatures.shell_of_text import in_its_shell
+from gpuenv.signatures.settle import in_its_shell, settled
 from gpuenv.signatures.word_index import WORDS, parse_word_index
 
 if TYPE_CHECKING:
