@@ -15,6 +15,7 @@ from gpuenv.adapt.minimal_upgrades import Settlement
 from gpuenv.adapt.nearest.resolver_changes import why_moved
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.installers.uv_compile import CompileInput
+from gpuenv.installers.uv_compile_preferring import compile_preferring
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Unreachable
 from gpuenv.model.index import IndexConfiguration, IndexSource
@@ -121,3 +122,14 @@ def test_failures_even_of_free_packages_are_told(wheels: Path, tmp_path: Path) -
     )
     assert isinstance(settlement, Unresolvable)
     assert "stubborn" in settlement.message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the fake uv is a shell script")
+def test_uv_hears_of_the_least_macos_where_it_prefers_releases_too(tmp_path: Path) -> None:
+    uv, heard = tmp_path / "uv", tmp_path / "heard"
+    uv.write_text(f'#!/bin/sh\necho "$MACOSX_DEPLOYMENT_TARGET" > "{heard}"\n', encoding="utf-8")
+    uv.chmod(0o755)
+    sources = Sources(None, (), ())
+    question = CompileInput(("torch==2.9.1",), (), (), sources, "3.12", platform="osx-arm64", macos="14.5")
+    compile_preferring(question, (), {"HOME": str(tmp_path)}, uv=str(uv))
+    assert heard.read_text(encoding="utf-8") == "14.5\n"

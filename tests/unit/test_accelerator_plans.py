@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from sampling import every
 
 from gpuenv.formats.text import render_text
 from gpuenv.model.accelerator import Accelerator, AcceleratorKind
 from gpuenv.model.capability import parse_compute_capability
 from gpuenv.model.errors import GpuenvError
-from gpuenv.model.machine import Gpu, Machine, System
+from gpuenv.model.machine import FoundPython, Gpu, Machine, Problem, System
 from gpuenv.model.plan import Plan
 from gpuenv.planning.make_plan import make_plan
 from gpuenv.planning.options import PlanOptions
@@ -147,3 +148,17 @@ def test_where_the_address_for_a_board_is_not_known_its_index_alone_can_serve_to
     assert plan.pins[0].startswith("torch==")
     indexes = (plan.sources.index_url, plan.sources.extra_index_urls, plan.sources.find_links)
     assert indexes == ((None, (index,), ()) if manager == "uv" else (index, (), ()))
+
+
+def test_a_python_under_rosetta_is_refused_with_a_native_one_proposed(tmp_path: Path) -> None:
+    """Its installers would look for x86_64's wheels, which end at torch 2.2.2 and have no GPU."""
+    told = Problem("rosetta-python", "the Python that runs gpuenv is for x86_64, under Rosetta")
+    mac = replace(machine_of("macos-15 apple:M2"), problems=(told,), pythons=(FoundPython("3.12", "/p"),))
+    for asked in ({}, {"cuda": "cpu"}):
+        options = PlanOptions(here=mac, offline=True, manager="uv", **asked)
+        with pytest.raises(GpuenvError) as refused:
+            make_plan(options, environ_of(tmp_path), target=str(tmp_path / "env"))
+        assert (refused.value.exit_code, refused.value.code) == (3, "rosetta-python")
+        assert any("macos-aarch64" in (fix.command or "") for fix in refused.value.fixes)
+    intel = PlanOptions(here=mac, offline=True, manager="uv", platform="osx-64")
+    assert make_plan(intel, environ_of(tmp_path), target=str(tmp_path / "env")).pins[0] == "torch==2.2.2"

@@ -32,7 +32,8 @@ def compile_preferring(
             output = Path(folder, "requirements.txt")
             write_private(output, "\n".join(preferred) + "\n")
             arguments = ("pip", "compile", "-", "--output-file", str(output), *resolving_arguments(query))
-            done = run_resolver(arguments, query.sources, query.lines, environ, uv=uv)
+            variables = {**environ, **query.variables}
+            done = run_resolver(arguments, query.sources, query.lines, variables, uv=uv)
             return done if isinstance(done, Unresolvable) else Resolved(parse_pins(read_limited_text(output)))
 
     return without_building(question, environ, compile_one)

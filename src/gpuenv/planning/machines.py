@@ -154,6 +154,8 @@ def locate(
     knowledge: Knowledge,
 ) -> Target:
     """Return what the plan must work on: NVIDIA's GPUs and the CPU, or what else there is or is asked for."""
+    if machines[0].system.os == "macos" and is_here(options, machines):
+        _refuse_translated(machines[0])
     if asked in (None, "cuda") and len(machines) == 1 and machines[0].l4t is not None:
         from gpuenv.resolution.accelerators.jetson import choose_board  # noqa: PLC0415 - for boards alone
 
@@ -165,6 +167,25 @@ def locate(
     from gpuenv.resolution.accelerators.kinds import choose_accelerated  # noqa: PLC0415 - for such alone
 
     return choose_accelerated(machines, options.devices, asked, knowledge)
+
+
+def _refuse_translated(machine: Machine) -> None:
+    """Raise Unsatisfiable where the Pythons at hand would not take the builds for the chip of the Mac."""
+    translated = next((item for item in machine.problems if item.code == "rosetta-python"), None)
+    if translated is None:
+        return
+    raise Unsatisfiable(
+        tr("an environment made from here would be for x86_64, and this Mac's chip is of arm64"),
+        code=translated.code,
+        because=(Because(translated.message, machine.source_of("problems")),),
+        fixes=(
+            Fix(
+                tr("install a Python for arm64, and gpuenv with it"),
+                "uv python install cpython-3.13-macos-aarch64-none",
+            ),
+            Fix(tr("or plan for Macs with Intel's processors, without a GPU: --platform osx-64")),
+        ),
+    )
 
 
 def refuse_other_builds(machines: tuple[Machine, ...], *, cpu: bool) -> None:
