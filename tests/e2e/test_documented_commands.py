@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
@@ -82,3 +83,17 @@ def test_what_explain_is_shown_to_print_is_printed(user: Program, language: str)
     for line, start in zip(printed, shown, strict=True):
         cut = start.endswith(("...", "…"))
         assert (line[: len(start.rstrip(".…"))] if cut else line) == start.rstrip(".…" if cut else "")
+
+
+@pytest.mark.parametrize("language", [LANGUAGES[0], pytest.param(LANGUAGES[1], marks=pytest.mark.slow)])
+def test_what_adapt_is_shown_to_print_is_printed(program: Program, language: str) -> None:
+    paper = program.root / "work"
+    (paper / "requirements.txt").write_text("numpy==1.19.5\ntorch==1.7.1\ntorchvision==0.8.2\n")
+    (paper / "train.py").write_text("import torch\n" + 39 * "\n" + "values = torch.symeig(torch.eye(2))\n")
+    page = (DOCS / language / "adapt.md").read_text(encoding="utf-8")
+    command, shown = page.partition("--driver 570.26\n```\n\n```text\n")[0::2]
+    words = shlex.split(command.rpartition("gpuenv ")[2] + "--driver 570.26")
+    done = program.run("--lang", language, *words, "--offline")
+    lines = shown.partition("\n```")[0].splitlines()
+    parts = (re.escape(line).replace("…", ".*") if line != "…" else "(.*\n)*?.*" for line in lines)
+    assert re.match("\n".join(parts), done.out), done.said

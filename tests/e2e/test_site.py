@@ -62,7 +62,7 @@ def search(page: Page, words: str) -> list[str]:
     [
         ("index.html", "nvidia-smi nvcc", "which-cuda.html"),
         ("index.html", "exit codes", "reference/commands.html"),
-        ("zh/index.html", "驱动", "zh/which-cuda.html"),
+        ("zh/index.html", "昇腾", "zh/accelerators.html"),
         ("zh/index.html", "镜像源", "zh/mirrors.html"),
     ],
 )
