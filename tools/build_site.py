@@ -40,7 +40,8 @@ def stage(folder: Path) -> None:
                 shutil.copyfile(ROOT / source, target)
                 continue
             target.write_text(places.turn_links(text, source, language, known), encoding="utf-8")
-        shutil.copytree(ROOT / places.OF_THE_SITE / "javascripts", folder / language / "docs" / "javascripts")
+        for name in ("javascripts", "stylesheets"):
+            shutil.copytree(ROOT / places.OF_THE_SITE / name, folder / language / "docs" / name)
         nav = contents.navigation(listed, language, files)
         configuration = json.dumps(_configure(language, known) | {"nav": nav})  # which is YAML
         (folder / language / "mkdocs.yml").write_text(configuration, encoding="utf-8")

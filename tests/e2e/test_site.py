@@ -104,3 +104,16 @@ def test_the_table_of_builds_is_a_click_from_its_page(page: Page, site: Path) ->
     page.open((site / "zh" / "matrix.html").as_uri())
     page.open(page.evaluate("document.querySelector('.md-button').href"))
     assert page.evaluate("document.querySelectorAll('tr.build').length") > 0
+
+
+def test_all_of_a_page_has_a_name_and_is_in_reach_of_the_keyboard(page: Page, site: Path) -> None:
+    page.open((site / "index.html").as_uri())
+    assert page.evaluate("document.querySelector('.md-search').ariaLabel")
+    named = "[...document.querySelectorAll('nav, button, input')].every((one) => one.ariaLabel || one.title"
+    assert page.evaluate(
+        f"{named} || one.textContent.trim() || one.labels?.length || one.type === 'checkbox')"
+    )
+    wide = "[...document.querySelectorAll('pre > code')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert page.evaluate(f"{wide}.length") == 0
+    link = "getComputedStyle(document.querySelector('.md-typeset p a')).textDecorationLine"
+    assert page.evaluate(link) == "underline"
