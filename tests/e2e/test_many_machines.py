@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accelerated import ascend, battlemage, macbook, radeon
 from deciding import gpu_machine, machine
 from fleets import DRIVERS, GLIBCS, save, table_gpus
 from index_server import IndexServer
@@ -39,6 +40,24 @@ def torches(done: Done) -> dict[str, list[str]]:
 def problems(done: Done) -> dict[str, str]:
     machines: list[dict[str, Any]] = done.envelope["data"]["machines"]
     return {entry["name"]: entry["problem"] for entry in machines if entry["group"] is None}
+
+
+def test_machines_of_other_kinds_are_groups_by_kind(lab: Path, shared: Program) -> None:
+    for name, entry in {
+        "navi": radeon(), "instinct": radeon("gfx942"), "vega": radeon("gfx900"), "arc": battlemage(),
+        "npu": ascend(), "mac": macbook(), "polaris": radeon("gfx803"),
+    }.items():  # fmt: skip
+        save(lab, name, entry)
+    done = shared.run("plan", "--machines", lab, "--json", "--offline")
+    groups = {tuple(group["machines"]): group["variant"] for group in done.envelope["data"]["groups"]}
+    kinds = {names: variant.rstrip("0123456789.") for names, variant in groups.items()}
+    assert kinds == {
+        ("b200",): "cu", ("p100",): "cu", ("instinct", "navi", "vega"): "rocm", ("arc",): "xpu",
+        ("npu",): "npu", ("mac",): "mps",
+    }  # fmt: skip
+    assert list(problems(done)) == ["polaris"]
+    told = shared.run("plan", "--machines", lab, "--offline").out
+    assert "AMD Radeon gfx942 (gfx942)" in told
 
 
 def test_machines_are_parted_into_the_fewest_groups_and_told_in_a_table(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from gpuenv.fleet.accelerated import AcceleratedPlanner
 from gpuenv.fleet.grouping.advice import PartedMachines, advise, listed
 from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import Split, Together, split
@@ -171,15 +172,18 @@ class _Planner(Struct, frozen=True):
         """Split the machines of one platform; the pages of the indexes are read once for all of them."""
         facts = {number: machine.machine for number, machine in machines.items() if machine.machine}
         wanted = plan_request(self.options, self.installer, next(iter(facts.values())))
-        targets, problems = _targets(facts, wanted)
+        planner = AcceleratedPlanner(wanted, self.knowledge, self.environ, self.target)
+        groups, problems, facts = planner.part(platform, facts)
+        targets, unusable = _targets(facts, wanted)
+        problems |= unusable
         if not targets:
-            return _Part(problems=problems)
+            return _Part(groups, problems)
         question, listed = self._question(targets, wanted)
         classes = equivalence_classes(self._members(targets, wanted), question)
         resolver = GroupResolver.of(question)
         parted = split(classes, resolver)
         made = [self._group(group, classes, resolver, listed, wanted) for group in parted.groups]
-        groups = tuple(
+        groups += tuple(
             FleetGroup(platform, numbers, replace(plan, machines=tuple(facts[number] for number in numbers)))
             for numbers, plan in made
             if isinstance(plan, Plan)

@@ -56,8 +56,10 @@ def driver_of(machine: Machine | None) -> str | None:
 
 
 def gpus_in_words(machine: Machine) -> str | None:
-    """Return the GPUs briefly, equal ones counted; None without any."""
-    counts = _counted(machine)
+    """Return the GPUs and other accelerators briefly, equal ones counted; None without any."""
+    counts = _counted(machine) + Counter(
+        (item.name or item.vendor, item.architecture) for item in machine.accelerators
+    )
     words = (f"{count} x {_name(gpu)}" if count > 1 else _name(gpu) for gpu, count in counts.items())
     text = ", ".join(words)
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
@@ -130,7 +132,16 @@ def _machine_data(number: int, machine: FleetMachine, fleet: FleetPlan) -> dict[
             {"name": name, "compute_capability": capability, "count": count}
             for (name, capability), count in counts.items()
         ],
+        "accelerators": _accelerators(machine.machine) if machine.machine else [],
         "driver": driver_of(machine.machine),
         "group": fleet.group_of(number),
         "problem": machine.problem,
     }
+
+
+def _accelerators(machine: Machine) -> list[dict[str, Any]]:
+    counts = Counter((item.kind, item.name, item.architecture) for item in machine.accelerators)
+    return [
+        {"kind": kind, "name": name, "architecture": architecture, "count": count}
+        for (kind, name, architecture), count in counts.items()
+    ]
