@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
 from json_schemas import complaints
+from pages import DOCS, LANGUAGES
 from replica_network import Network
 from replica_server import Fault
 from running import Done, Program
@@ -326,3 +328,17 @@ def test_an_address_is_checked_as_it_is_given(h100: Program, network: Network) -
 def test_an_address_that_can_not_be_read_is_bad_input(h100: Program) -> None:
     done = h100.run("mirrors", "check", "https://[::1", "--json")
     assert (done.status, done.error["code"]) == (2, "bad-address")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_table_of_the_reference_is_what_is_printed(h100: Program, language: str) -> None:
+    page = (DOCS / language / "reference" / "mirrors.md").read_text(encoding="utf-8")
+    shown = page.partition("    $ gpuenv mirrors check nju aliyun tuna\n")[2].partition("\n\n")[0]
+    done = h100.with_(COLUMNS="200").run("--lang", language, "mirrors", "check", "nju", "aliyun", "tuna")
+    assert _facts(done.out.splitlines()) == _facts([line[4:] for line in shown.splitlines()[1:]])
+
+
+def _facts(table: list[str]) -> list[list[str]]:
+    """The columns from the name on to the last before the speed, by which the rows are ordered."""
+    return sorted(re.split(r"\s{2,}", line)[1:8] for line in table)
