@@ -596,6 +596,36 @@ def test_a_radeon_that_fails_is_told(
     problem = result.verdict.problems[0]
     assert problem.code == code
     assert text in problem.text
+    assert {*BASIC, "attention"} <= {test["id"] for test in result.data["devices"][0]["tests"]}
+
+
+@pytest.mark.slow
+def test_behind_a_crash_and_a_hang_a_radeon_is_tested_on(environment: Environment) -> None:
+    """Libraries end the process where they lack code: each test is told, and so is what works beside."""
+    faults = [["matmul", "cuda:0", "abort"], ["convolution", "cuda:0", "hang"]]
+    settings = {**ROCM, **GFX, "gfx": ["gfx1100"], "faults": faults}
+    result = environment.planned("2.13.0", "rocm7.2").with_torch(**settings).verify(timeout_s=9.0)
+    (device,) = result.data["devices"]
+    assert [test["id"] for test in device["tests"]] == [*BASIC, "attention", "architectures"]
+    # fp16 and bf16 are products as well
+    assert [name for name, ok in _tests(device).items() if not ok] == [
+        "matmul",
+        "convolution",
+        "fp16",
+        "bf16",
+    ]
+    assert _codes(result) == ["crashed", "hung", "crashed", "crashed"]
+    assert "SIGABRT" in result.verdict.problems[0].text
+    assert "`convolution` on GPU 0: it timed out after 3 s" in result.verdict.problems[1].text
+    assert any("fake_torch" in message for message in result.data["messages"])  # where it crashed
+
+
+def test_a_radeon_that_ends_the_process_when_it_is_started_fails_once(environment: Environment) -> None:
+    """A second process would end there as well."""
+    settings = {**ROCM, **GFX, "faults": [["name", "cuda:0", "SIGSEGV"]]}
+    result = environment.planned("2.13.0", "rocm7.2").with_torch(**settings).verify()
+    assert _codes(result) == ["crashed"]
+    assert "`zeros` on GPU 0" in result.verdict.problems[0].text
 
 
 def test_a_build_for_rocm_that_sees_no_gpu_fails(environment: Environment) -> None:

@@ -20,6 +20,7 @@ from .running import run
 
 _CHILD = "child.py"  # verification/child.py of gpuenv, carried beside this module
 _LIMIT_S = 300.0
+_SHARE_OF_A_TEST = 1 / 3
 _LONGEST_S = 24 * 3600.0
 _KEPT_LINES = 40
 _LONGEST_LINE = 2000
@@ -39,7 +40,8 @@ def verify(request: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         raise bad_request("`timeout_s` is not a number of seconds")
     folder = tempfile.mkdtemp(prefix="gpuenv-verify-")
     try:
-        facts = _run(environment, _arguments(options), limit_s, folder, environ)
+        arguments = [*_arguments(options), "--limit", str(limit_s * _SHARE_OF_A_TEST)]
+        facts = _run(environment, arguments, limit_s, folder, environ)
         return dict(facts, ok=True, environment=str(environment.path), planned=_planned(environment))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

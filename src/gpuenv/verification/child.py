@@ -1,9 +1,13 @@
 """Test torch on every GPU with an environment's own Python, and write the results as JSON.
 
-    python child.py RESULT [--devices 0,1] [--compile] [--nccl]
+    python child.py RESULT [--devices 0,1] [--compile] [--nccl] [--limit 100]
 
 RESULT is rewritten after every step, so that a crash or a hang loses nothing: `running` then names the last
 step. It is a file because torch and its libraries print on stdout.
+
+Libraries of ROCm, XPU, MPS and NPU end the process where they lack code for a device. There each device is
+tested in a process of its own; where that crashes, or a test takes more than --limit seconds, another goes on
+behind it.
 
 This file runs in other Pythons, from 3.6 (torch 1.x) on, with the standard library alone.
 """
@@ -17,11 +21,12 @@ import json
 import os
 import platform
 import signal
+import subprocess
 import sys
 import time
 import traceback
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 SCHEMA = 1
 _KEPT_LINES = 12
@@ -31,6 +36,9 @@ _KEPT_WARNINGS = 50
 _EXACT, _ROUNDED, _COARSE = 1e-3, 1e-2, 5e-2
 _TF32_FROM = (8, 0)
 _BF16_FROM = (8, 0)
+_LIMIT_S = 100.0  # the first convolution of a ROCm release compiles for a minute
+_POLL_S = 0.05
+_TERMINATED_S = 5.0  # until it is killed
 
 Outcome = Tuple[bool, str]
 
@@ -385,10 +393,15 @@ def _test(result: Result, device: Dict[str, Any], name: str, body: Callable[[], 
 
 
 def test_device(
-    result: Result, torch: Any, kind: Optional[Kind], index: Optional[int], nms: Any, compiled: bool
+    result: Result,
+    torch: Any,
+    kind: Optional[Kind],
+    index: Optional[int],
+    nms: Any,
+    compiled: bool,
+    done: Sequence[str],
 ) -> None:
-    device = {"index": index, "name": None, "compute_capability": None, "tests": []}  # type: Dict[str, Any]
-    device["kind"] = kind.name if kind is not None and index is not None else "cpu"
+    device = _new_device(kind, index)
     result.document["devices"].append(device)
     result.start("device", index)
     try:
@@ -405,7 +418,91 @@ def test_device(
     tests += [("compile", test_compile)] if compiled else []
     with kind.entered(index) if kind is not None else contextlib.ExitStack():
         for name, body in tests:
-            _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
+            if name not in done:
+                _test(result, device, name, lambda body=body: body(bench))  # type: ignore[misc]
+
+
+def _new_device(kind: Optional[Kind], index: Optional[int]) -> Dict[str, Any]:
+    name = kind.name if kind is not None and index is not None else "cpu"
+    return {"index": index, "name": None, "compute_capability": None, "kind": name, "tests": []}
+
+
+class DeviceProcess:
+    """The tests of one device in processes of their own, one after another until all have run."""
+
+    def __init__(self, result: Result, device: Dict[str, Any], limit_s: float, compiled: bool) -> None:
+        self.result = result
+        self.device = device
+        self.limit_s = limit_s
+        self.compiled = compiled
+        self.path = result.path + ".device"
+        self.running = None  # type: Optional[str]
+
+    def run(self) -> None:
+        while True:
+            before = list(self.device["tests"])
+            ended = self._run_process(before)
+            if ended is None:
+                return
+            step = self.running or "zeros"
+            at_start = step in _STARTING
+            name = "zeros" if at_start and not before else step
+            self.device["tests"].append({"id": name, "ok": False, "ms": None, "detail": "", "ended": ended})
+            if at_start:  # so would the next
+                return
+
+    def _run_process(self, before: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+        """Run what is left; return how the process ended where it did not run to its end."""
+        if os.path.exists(self.path):
+            os.remove(self.path)
+        self.running = "import torch"
+        done = ",".join(test["id"] for test in before)
+        argv = [sys.executable, os.path.abspath(__file__), self.path, "--done", done]
+        argv += ["--devices", str(self.device["index"])] + ["--compile"] * self.compiled
+        process = subprocess.Popen(argv)
+        since, seen = time.monotonic(), None  # type: float, Any
+        while True:
+            status = _wait(process, _POLL_S)
+            document = self._read()
+            if document is not None and document != seen:
+                since, seen = time.monotonic(), document
+                self._take(before, document)
+            if status is not None:
+                complete = seen is not None and seen["complete"]
+                return None if complete else {"timed_out": False, "status": status, "limit_s": self.limit_s}
+            if time.monotonic() - since > self.limit_s:
+                process.terminate()
+                if _wait(process, _TERMINATED_S) is None:
+                    process.kill()
+                    process.wait()
+                return {"timed_out": True, "status": None, "limit_s": self.limit_s}
+
+    def _read(self) -> Any:
+        try:
+            with open(self.path, encoding="ascii") as source:
+                return json.load(source)
+        except (OSError, ValueError):  # not yet there; Windows: being replaced
+            return None
+
+    def _take(self, before: List[Dict[str, Any]], document: Dict[str, Any]) -> None:
+        for device in document["devices"]:
+            self.device.update(device, tests=before + device["tests"])
+        for warning in document["warnings"]:
+            if warning not in self.result.warnings:
+                self.result.warnings.append(warning)
+        if document["running"] is not None:
+            self.running = document["running"]["what"]
+            self.result.start(str(self.running), self.device["index"])
+
+
+_STARTING = ("import torch", "import torch_npu", "import torchvision", "device")
+
+
+def _wait(process: Any, seconds: float) -> Optional[int]:
+    try:
+        return int(process.wait(seconds))
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _query(result: Result, ask: Callable[[], Any]) -> Any:
@@ -507,7 +604,9 @@ def import_torch(result: Result) -> Any:
     return torch
 
 
-def verify(result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bool) -> None:
+def verify(
+    result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bool, limit_s: float = _LIMIT_S
+) -> None:
     torch = import_torch(result)
     if torch is None:
         return
@@ -517,10 +616,22 @@ def verify(result: Result, wanted: Optional[List[int]], compiled: bool, nccl: bo
     count = _query(result, kind.count) if kind and about["available"] else 0
     indices = list(range(count or 0)) if wanted is None else wanted
     for index in indices or [None]:  # type: ignore[list-item]
-        test_device(result, torch, kind, index, nms, compiled)
+        if kind is None or kind.name == "cuda" or index is None:
+            test_device(result, torch, kind, index, nms, compiled, ())
+        else:
+            device = _new_device(kind, index)
+            result.document["devices"].append(device)
+            DeviceProcess(result, device, limit_s, compiled).run()
     if nccl and indices and kind is not None and kind.type == "cuda":
         first = result.document["devices"][0]
         _test(result, first, "nccl", lambda: test_nccl(torch, indices))
+
+
+def verify_rest(result: Result, index: int, compiled: bool, done: Sequence[str]) -> None:
+    """Run the tests of one device that are not done yet; its report is read by a `DeviceProcess`."""
+    torch = import_torch(result)
+    if torch is not None:
+        test_device(result, torch, kind_of(result, torch), index, import_nms(result), compiled, done)
 
 
 def main() -> None:
@@ -529,6 +640,8 @@ def main() -> None:
     parser.add_argument("--devices")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--nccl", action="store_true")
+    parser.add_argument("--limit", type=float, default=_LIMIT_S)
+    parser.add_argument("--done")  # by the process that started this one
     options = parser.parse_args()
     if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(os.path.abspath(__file__)):
         del sys.path[0]  # modules beside this script must not shadow the environment's
@@ -538,7 +651,10 @@ def main() -> None:
     result = Result(options.result)
     warnings.showwarning = result.note_warning
     wanted = [int(index) for index in options.devices.split(",")] if options.devices else None
-    verify(result, wanted, options.compile, options.nccl)
+    if options.done is not None and wanted is not None:
+        verify_rest(result, wanted[0], options.compile, options.done.split(","))
+    else:
+        verify(result, wanted, options.compile, options.nccl, options.limit)
     result.finish()
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gpuenv.i18n.messages import tr
 from gpuenv.model.capability import parse_compute_capability
+from gpuenv.process.exit_status import describe_status
 from gpuenv.verification.messages import translate_detail
 from gpuenv.verification.report import (
     EMPTY,
@@ -18,6 +19,7 @@ from gpuenv.verification.report import (
     ImportFailure,
     Report,
     RunningStep,
+    Stop,
     TestResult,
     TorchReport,
 )
@@ -120,12 +122,22 @@ def _parse_device(fields: Mapping[str, Any]) -> DeviceReport:
 
 
 def _parse_test(fields: Mapping[str, Any]) -> TestResult:
+    stop = _optional(fields, "ended", _parse_ended)
+    detail = translate_detail(_text(fields, "detail") or "")
     return TestResult(
         _text(fields, "id") or "",
         _flag(fields, "ok"),
         _number(fields, "ms"),
-        translate_detail(_text(fields, "detail") or ""),
+        tr("did not finish: {detail}", detail=stop.detail) if stop else detail,
+        stop,
     )
+
+
+def _parse_ended(fields: Mapping[str, Any]) -> Stop:
+    """Parse how a test's own process ended: {"timed_out": false, "status": -6, "limit_s": 100.0}."""
+    if _flag(fields, "timed_out"):
+        return Stop("hung", tr("it timed out after {seconds} s", seconds=f"{_number(fields, 'limit_s'):g}"))
+    return Stop("crashed", describe_status(_index(fields, "status") or 0))
 
 
 def _mapping(value: object, what: str) -> Mapping[str, Any]:

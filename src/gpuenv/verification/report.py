@@ -11,8 +11,18 @@ from gpuenv.model.capability import ComputeCapability
 SCHEMA = 1
 
 
+class Stop(Struct, frozen=True):
+    """How a process of tests ended when it did not end well; `detail` names the signal, limit or error."""
+
+    ending: Literal["crashed", "hung", "not-started"]
+    detail: str
+
+
 class TestResult(Struct, frozen=True):
-    """One test on one device; `ms` is None where it did not finish or was skipped."""
+    """One test on one device; `ms` is None where it did not finish or was skipped.
+
+    `stop` is how its own process ended, for the kinds of accelerator that have one.
+    """
 
     __test__ = False  # not a test of ours, whatever pytest thinks of the name
 
@@ -20,6 +30,7 @@ class TestResult(Struct, frozen=True):
     ok: bool
     ms: float | None
     detail: str
+    stop: Stop | None = None
 
 
 class DeviceReport(Struct, frozen=True):
@@ -75,13 +86,6 @@ class RunningStep(Struct, frozen=True):
     def test(self) -> str:
         """The test it belongs to: asking a device for its name counts as the first one."""
         return "zeros" if self.what == "device" else self.what
-
-
-class Stop(Struct, frozen=True):
-    """How the child ended when it did not end well; `detail` names the signal, the limit or the error."""
-
-    ending: Literal["crashed", "hung", "not-started"]
-    detail: str
 
 
 class Report(Struct, frozen=True):

@@ -17,6 +17,7 @@ from gpuenv.verification.report import ChildOutcome, Stop
 
 CHILD = Path(__file__).with_name("child.py")
 TIMEOUT_S = 300.0  # starting CUDA on a node with many GPUs takes long, compiling PTX for a new GPU longer
+SHARE_OF_A_TEST = 1 / 3  # so that after a test that hangs the others are run
 _KEPT_LINES = 40
 _KEPT_BYTES = 1 << 20
 _LARGEST = 16 << 20  # bytes of what the child tells; 16 GPUs take 100 kB
@@ -44,6 +45,7 @@ def run_verification(
                 *(["--devices", ",".join(map(str, devices))] if devices else []),
             ]
             argv += ["--compile"] * compile + ["--nccl"] * nccl
+            argv += ["--limit", f"{timeout_s * SHARE_OF_A_TEST:g}"]
             variables = _environ(python, environ)
             ended = run(argv, timeout_s=timeout_s, environ=variables, cwd=folder, limit=_KEPT_BYTES)
             return ChildOutcome(stop_of(ended, timeout_s), _read(result), _printed(ended))

@@ -103,6 +103,7 @@ def judge(report: Report, expectation: Expectation) -> VerificationVerdict:
     problems = (
         *_judge_import(report),
         *_judge_stop(report),
+        *_judge_own_processes(report),
         *filter(None, findings),
         *_judge_gpu(report, report.torch, expectation),
         *_judge_build(report.torch, expectation),
@@ -150,6 +151,24 @@ def _judge_stop(report: Report) -> tuple[Finding, ...]:
     return (Finding(code, tr("torch crashed in `{step}` on {where}: {detail}", where=where, **facts)),)
 
 
+def _judge_own_processes(report: Report) -> tuple[Finding, ...]:
+    """Report the tests that ended the processes of their own that they ran in."""
+    return tuple(
+        Finding(
+            test.stop.ending,
+            tr(
+                "torch crashed in `{step}` on {where}: {detail}",
+                step=test.id,
+                where=label(device.index),
+                detail=test.stop.detail,
+            ),
+        )
+        for device in report.devices
+        for test in device.tests
+        if test.stop is not None
+    )
+
+
 def label(index: int | None) -> str:
     """Name a device in messages, by torch's index."""
     return "cpu" if index is None else tr("GPU {index}", index=index)
@@ -159,7 +178,9 @@ def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
     """Report the failed tests of a device as one finding: they usually have one cause."""
     running = None if report.complete else report.running
     unfinished = running.test if running and running.device == device.index else None
-    failed = tuple(test for test in device.tests if not test.ok and test.id != unfinished)
+    failed = tuple(
+        test for test in device.tests if not test.ok and test.id != unfinished and test.stop is None
+    )
     if not failed:
         return None
     names = ", ".join(f"`{test.id}`" for test in failed)
