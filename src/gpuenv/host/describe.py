@@ -7,22 +7,13 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.host.describe_accelerators import (
-    MAC,
-    DescribedReleases,
-    NamedDevice,
-    find_device,
-    with_chip,
-    with_devices,
-    with_releases,
-)
+from gpuenv.host.described import MAC, DescribedReleases, NamedDevice
 from gpuenv.i18n.messages import tr
-from gpuenv.knowledge.accelerator_names import AcceleratorNames
-from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.capability import parse_compute_capability
@@ -30,6 +21,9 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import HARMLESS_PROBLEMS, Driver, DriverVersion, Gpu, Machine, Problem, System
 from gpuenv.model.machine_json import parse_driver
 from gpuenv.model.wheel import PLATFORMS
+
+if TYPE_CHECKING:  # a machine with NVIDIA's GPUs has no need of it
+    from gpuenv.knowledge.accelerators import Accelerators
 
 Facts = tuple[tuple[str, str], ...]
 
@@ -59,6 +53,8 @@ class _NamedGpu(Struct, frozen=True):
 
 
 def _no_accelerators() -> Accelerators:
+    from gpuenv.knowledge.accelerators import Accelerators  # noqa: PLC0415 - for others than NVIDIA's alone
+
     return Accelerators(lambda _: ())
 
 
@@ -94,12 +90,32 @@ def describe_machine(
         machine = _with_glibc(machine, glibc)
     if gpus:
         machine = _with_gpus(machine, nvidia)
-        machine = with_devices(machine, named)
-    if platform is not None:
-        machine = with_chip(machine)
+        machine = _with_devices(machine, named)
+    if platform in MACS:
+        machine = _with_chip(machine)
     if driver is not None:
         machine = _with_driver(machine, driver, knowledge)
-    return machine if releases is None else with_releases(machine, releases, accelerators)
+    if releases is None or releases.is_empty:
+        return machine
+    from gpuenv.host.describe_accelerators import with_releases  # noqa: PLC0415 - for others than NVIDIA's alone
+
+    return with_releases(machine, releases, accelerators)
+
+
+def _with_devices(machine: Machine, named: tuple[NamedDevice, ...]) -> Machine:
+    """Return a machine that has these devices, and no others of their kinds."""
+    if not named:
+        facts = tuple(fact for fact in machine.facts if not fact[0].startswith("accelerators"))
+        return replace(machine, accelerators=(), facts=facts)
+    from gpuenv.host.describe_accelerators import with_devices  # noqa: PLC0415 - for others than NVIDIA's alone
+
+    return with_devices(machine, named)
+
+
+def _with_chip(machine: Machine) -> Machine:
+    from gpuenv.host.describe_accelerators import with_chip  # noqa: PLC0415 - for others than NVIDIA's alone
+
+    return with_chip(machine)
 
 
 def _on_platform(base: Machine | None, platform: str | None, source: str) -> Machine:
@@ -181,6 +197,8 @@ def _read_gpu(
     is_apples = platform in MACS or _APPLES.fullmatch(text.strip())
     fact = None if is_apples else knowledge.gpu_names.find(text)
     if fact is None or (kind != "cuda" and _SHARED.fullmatch(text.strip())):
+        from gpuenv.host.describe_accelerators import find_device  # noqa: PLC0415 - for others than NVIDIA's alone
+
         named = find_device(text, accelerators())
         if named and fact and named.accelerator.kind != kind:
             raise UsageError(
@@ -205,6 +223,8 @@ def _read_gpu(
 
 
 def _unknown_gpu(text: str, knowledge: Knowledge, accelerators: Accelerators) -> UsageError:
+    from gpuenv.knowledge.accelerator_names import AcceleratorNames  # noqa: PLC0415 - where no name fits
+
     of_others = AcceleratorNames(accelerators.devices).suggest(text)
     names = sorted({*knowledge.gpu_names.suggest(text), *of_others}, key=partial(_unlike, text))
     fixes = (

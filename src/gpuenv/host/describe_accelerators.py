@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from itertools import zip_longest
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from gpuenv.host.described import JETSON, MAC, DescribedReleases, NamedDevice
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.accelerator_names import AcceleratorNames, NamedDevices
 from gpuenv.knowledge.accelerators import AcceleratorArchitecture, AcceleratorDevice, Accelerators
@@ -19,42 +19,9 @@ from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Gpu, Machine
 from gpuenv.model.machine_json import parse_machine, render_machine
 
-MAC, JETSON = "osx-arm64", "linux-aarch64"
 _VENDORS = {"rocm": "AMD", "xpu": "Intel", "mps": "Apple", "npu": "Huawei"}
 _JETPACK = re.compile(r"\d{1,2}(\.\d{1,2}){0,2}", re.ASCII)
 Facts = tuple[tuple[str, str], ...]
-
-
-class DescribedReleases(Struct, frozen=True):
-    """What options say of a machine beside its GPUs: releases as typed, that it is WSL2.
-
-    `kind` is that of --accelerator, which says whose GPU a name means.
-    """
-
-    macos: str | None = None
-    l4t: str | None = None
-    jetpack: str | None = None
-    cann: str | None = None
-    amdgpu: str | None = None
-    wsl: bool = False
-    kind: str | None = None
-
-    @property
-    def platform(self) -> str | None:
-        """The platform that follows from them, if any does."""
-        return MAC if self.macos else JETSON if self.l4t or self.jetpack else None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no option was given."""
-        return self == DescribedReleases()
-
-
-class NamedDevice(Struct, frozen=True):
-    """A device that `--gpu` names, and where its architecture was read."""
-
-    accelerator: Accelerator
-    source: str
 
 
 def find_device(text: str, known: Accelerators) -> NamedDevice | None:

@@ -88,7 +88,7 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
     if not options.describes_machine:
         return with_board_told(base, knowledge)
     from gpuenv.host.describe import describe_machine  # noqa: PLC0415 - most plans are for this machine
-    from gpuenv.host.describe_accelerators import DescribedReleases  # noqa: PLC0415
+    from gpuenv.host.described import DescribedReleases  # noqa: PLC0415
 
     releases = DescribedReleases(
         options.macos,
@@ -106,7 +106,7 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
         platform=options.platform,
         glibc=options.glibc,
         knowledge=knowledge,
-        releases=None if releases.is_empty else releases,
+        releases=releases,
         accelerators=load_accelerators,
     )
     return with_board_told(described, knowledge)
