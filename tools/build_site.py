@@ -18,6 +18,7 @@ from pathlib import Path
 from web_site import contents, links, places
 
 ROOT = Path(__file__).parents[1]
+ADDRESS = "GPUENV_SITE_URL"  # a variable: where the site will be, which the canonical links name
 _NAMES = {"en": "English", "zh": "中文"}
 
 
@@ -56,6 +57,7 @@ def _configure(language: str, known: dict[str, dict[str, str]]) -> dict[str, obj
     alone = [path.replace(".md", ".html") for path in sorted(own - others) if path.endswith(".md")]
     return {
         "INHERIT": str(ROOT / places.OF_THE_SITE / "mkdocs.yml"),
+        "site_url": address + places.ROOTS[language] if (address := os.environ.get(ADDRESS)) else "",
         "docs_dir": "docs",
         "theme": {"language": language, "custom_dir": str(ROOT / places.OF_THE_SITE / "overrides")},
         "plugins": {"search": {"lang": language}},

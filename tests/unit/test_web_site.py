@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import build_site
@@ -82,6 +83,11 @@ def test_what_is_only_in_english_says_so_in_chinese(tmp_path: Path) -> None:
         ('<a href="../there.html">', "../there.html leads nowhere"),
         ('<a href="/there.html">', "/there.html is absolute"),
         ('<a href="https://example.org/">', None),
+        ('<link rel="canonical" href="https://example.org/page.html">', None),
+        (
+            '<link rel="stylesheet" href="https://x.example/a.css">',
+            "https://x.example/a.css is loaded from another host",
+        ),
         ('<script src="https://example.org/a.js">', "https://example.org/a.js is loaded from another host"),
     ],
 )
@@ -89,6 +95,16 @@ def test_a_broken_link_of_the_site_is_named(tmp_path: Path, written: str, compla
     (tmp_path / "there.html").write_text('<h2 id="one">one</h2>', encoding="utf-8")
     (tmp_path / "page.html").write_text(written, encoding="utf-8")
     assert list(links.broken(tmp_path)) == ([f"page.html: {complaint}"] if complaint else [])
+
+
+def test_each_language_has_its_own_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(build_site.ADDRESS, "https://lab.example/gpuenv/")
+    build_site.stage(tmp_path)
+    addresses = [
+        json.loads((tmp_path / language / "mkdocs.yml").read_text(encoding="utf-8"))["site_url"]
+        for language in LANGUAGES
+    ]
+    assert addresses == ["https://lab.example/gpuenv/", "https://lab.example/gpuenv/zh/"]
 
 
 def test_links_are_followed_in_a_folder_that_is_named_from_here(

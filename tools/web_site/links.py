@@ -10,6 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 _LOADS = {"script", "img", "iframe", "link", "source", "video", "audio"}
 
+_LOADED = {"stylesheet", "icon", "preload", "modulepreload", "manifest"}
+
 
 class _Page(HTMLParser):
     def __init__(self) -> None:
@@ -18,6 +20,8 @@ class _Page(HTMLParser):
         self.links: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "link" and dict(attrs).get("rel") not in _LOADED:
+            return  # it names an address and loads nothing
         for name, value in attrs:
             if name in {"id", "name"} and value:
                 self.anchors.add(value)
