@@ -30,14 +30,7 @@ def load_built_releases() -> BuiltReleases:
 
 def load_accelerators(environ: Mapping[str, str] | None = None) -> Accelerators:
     """Return the tables of accelerators that are not NVIDIA's on a PC; each is read when first asked for."""
-    return _accelerators(load_tables(environ))
-
-
-@lru_cache(maxsize=2)
-def _accelerators(loaded: Overlay) -> Accelerators:
-    from gpuenv.knowledge.accelerators import Accelerators  # noqa: PLC0415 - as above
-
-    return Accelerators(lambda table: _rows_over(loaded, table))
+    return load_knowledge(environ).accelerators.tables
 
 
 def overlay_warnings(environ: Mapping[str, str]) -> tuple[PlanWarning, ...]:

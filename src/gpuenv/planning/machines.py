@@ -20,7 +20,6 @@ from gpuenv.model.errors import Because, Fix, Unsatisfiable, UsageError
 from gpuenv.model.machine import FoundPython, Machine
 from gpuenv.model.machine_json import parse_machine
 from gpuenv.planning.detect import detect
-from gpuenv.planning.load_knowledge import load_accelerators
 from gpuenv.planning.options import Container, PlanOptions
 from gpuenv.resolution.target import Target, choose_target
 from gpuenv.untrusted.documents import load_json
@@ -107,7 +106,7 @@ def describe(base: Machine, options: PlanOptions, knowledge: Knowledge) -> Machi
         glibc=options.glibc,
         knowledge=knowledge,
         releases=releases,
-        accelerators=load_accelerators,
+        accelerators=lambda: knowledge.accelerators.tables,
     )
     return with_board_told(described, knowledge)
 
