@@ -86,3 +86,42 @@ def test_bfloat16_is_the_cause_on_cards_that_lack_it(name: str, *, is_told: bool
 def test_variables_are_set_as_the_shell_of_the_text_has_it(path: str, typed: str) -> None:
     told = "NotImplementedError: Using RTX 4000 series doesn't support faster communication broadband via P2P"
     assert typed in fix_of(f'  File "{path}", line 3, in <module>\n{told} or IB.')
+
+
+CUDNN = """pytorch                   1.4.0           py3.6_cuda10.1.243_cudnn7.6.3_0    pytorch
+GPU 0: {name} (UUID: GPU-5f4e1f6a-b6c1-21e7-8c55-7d0bd1d5d9a0)
+RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
+"""
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("NVIDIA GeForce RTX 3090", True), ("Tesla T4", False)])
+def test_cudnn_of_a_cuda_older_than_the_card_is_replaced_by_the_nearest_build(
+    name: str, *, is_told: bool
+) -> None:
+    assert ('"torch==1.7.0+cu110"' in fix_of(CUDNN.replace("{name}", name))) == is_told
+
+
+DKMS = """NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.
+$ uname -r
+{running}
+nvidia/535.183.01, 5.10.0-28-cloud-amd64, x86_64: installed
+PRETTY_NAME="Debian GNU/Linux 11 (bullseye)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("running", "is_told"), [("5.10.0-30-cloud-amd64", True), ("5.10.0-28-cloud-amd64", False)]
+)
+def test_the_headers_of_the_kernel_that_dkms_did_not_build_for_are_named(
+    running: str, *, is_told: bool
+) -> None:
+    assert (f"apt install linux-headers-{running}" in fix_of(DKMS.replace("{running}", running))) == is_told
+
+
+def test_a_poetry_project_gets_the_build_by_its_source() -> None:
+    text = """D:\\> poetry run python -c "import torch; print(torch.__version__, torch.cuda.is_available())"
+2.1.1+cpu False
+| NVIDIA-SMI 546.33                 Driver Version: 546.33       CUDA Version: 12.3     |
+D:\\> python --version
+Python 3.11.7"""
+    assert "poetry add --source pytorch-cu121 torch==2.1.1+cu121" in fix_of(text)

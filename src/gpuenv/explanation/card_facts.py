@@ -1,4 +1,4 @@
-"""What the tables of accelerators say of the AMD or Intel card that a text names."""
+"""What the tables say of the card that a text names: the line with code for it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from gpuenv.explanation.judge_reported import findings_of
 from gpuenv.explanation.repair_plan import nearest_torch
 from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.plan import Plan
+from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_accelerators, load_knowledge
 from gpuenv.planning.make_plan import read_basis
 from gpuenv.planning.options import PlanOptions
 from gpuenv.resolution.request import STACK
 from gpuenv.signatures.reported import Reported
 
-_ROCM, _XPU = "rocm", "xpu"
+_ROCM, _XPU, _CUDA = "rocm", "xpu", "cu"
 _LINUX, _WINDOWS = "linux-64", "win-64"
 
 
@@ -49,6 +51,34 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     return {"amd_gfx": gfx, "amd_unsupported": gfx}
 
 
+def cuda_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `gpu_capability`, the lowest of the cards that a text names, and what its torch's CUDA is to it.
+
+    `card_cuda` is the first CUDA whose code runs on the card, `built_cuda` that of the torch; where it is
+    older there is `cuda_line`: what pip is given for the torch that changes least.
+    """
+    knowledge = load_knowledge(environ)
+    machine = machine_of(reported, knowledge)
+    known = [fact for name in machine.gpus if (fact := knowledge.gpu_names.find(_bare(name)))]
+    if not known or len(known) < len(machine.gpus) or any(fact.ambiguous for fact in known):
+        return {}
+    card = max(known, key=lambda fact: fact.capability)
+    facts = {"gpu_capability": str(min(fact.capability for fact in known))}
+    support = knowledge.first_generation(card.capability)  # whose code runs on all of its major
+    torch = findings_of(reported, machine, knowledge).torch
+    built = Variant(torch.variant).cuda if torch and torch.variant else None
+    if support is None or built is None:
+        return facts
+    facts |= {"card_cuda": str(support.first_cuda), "built_cuda": str(built), "card": card.name}
+    if built < support.first_cuda and (line := _line(_CUDA, machine.gpus[0], reported, machine, environ)):
+        facts["cuda_line"] = line
+    return facts
+
+
+def _bare(name: str) -> str:
+    return name.removeprefix("NVIDIA ")
+
+
 def _gfx(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
     """Return the architecture of the card: as ROCm calls it, else by a name that only one has."""
     gfx = values.get("gfx")
@@ -66,6 +96,7 @@ def _line(
     options = PlanOptions(
         requirements=("torch", *companions),
         gpus=(card,),
+        driver=machine.driver if kind == _CUDA else None,
         platform=machine.platform or _LINUX,
         python=machine.python,
         manager="pip",
@@ -89,6 +120,8 @@ def _typed(kind: str, plan: Plan) -> str | None:
     torch = next((item for item in plan.packages if item.name == "torch"), None)
     if torch is None or not (torch.index and torch.variant and torch.variant.startswith(kind)):
         return None
+    if "+" not in torch.version:  # of PyPI
+        return " ".join(("python -m pip install", *(f'"{pin}"' for pin in plan.pins)))
     index = torch.index if torch.extras else f"{torch.index}/{torch.variant}"
     return " ".join(("python -m pip install", *(f'"{pin}"' for pin in plan.pins), "--index-url", index))
 

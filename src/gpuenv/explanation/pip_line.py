@@ -100,6 +100,8 @@ def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
     wanted = tuple(requirements)
     if not wanted:
         return None
+    if "poetry" in values and (own := _by_poetry(wanted)):
+        return own
     if "uv" in values:
         words = "uv pip install"
     elif "embedded_python" in values:
@@ -110,6 +112,16 @@ def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
     index = [f"--extra-index-url {_INDEX}/{variant}" for variant in sorted(locals_)]
     folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
     return " ".join((words, *folder, *wanted, *index))
+
+
+def _by_poetry(wanted: tuple[str, ...]) -> str | None:
+    """Return what makes poetry take builds of one variant: what pip installs beside it, the lock undoes."""
+    tags = {match[1] if (match := _LOCAL.search(text)) else "" for text in wanted}
+    tag = next(iter(tags))
+    if len(tags) > 1 or not tag:
+        return None
+    source = f"poetry source add --priority explicit pytorch-{tag} {_INDEX}/{tag}"
+    return f"{source} && poetry add --source pytorch-{tag} {' '.join(wanted)}"
 
 
 def _release(values: Mapping[str, str]) -> str:

@@ -97,13 +97,6 @@ def capability_of(reported: Reported) -> str | None:
     return None
 
 
-def capabilities_of(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
-    """Return `gpu_capability`, the lowest of the cards that a text names; nothing where one is not known."""
-    found = [knowledge.gpu_names.find(re.sub(r"^NVIDIA ", "", gpu.value)) for gpu in reported.gpus]
-    known = [fact.capability for fact in found if fact is not None and not fact.ambiguous]
-    return {"gpu_capability": str(min(known))} if known and len(known) == len(found) else {}
-
-
 def _driver(reported: Reported, knowledge: Knowledge, *, windows: bool) -> str | None:
     """Return the driver, or where only the CUDA that it supports is said, the least one that does."""
     driver = reported.value("driver")

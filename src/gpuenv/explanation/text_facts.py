@@ -10,18 +10,17 @@ from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.reported import Reported
 
 OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards of AMD and Intel are known
-_CUBLAS = "cublas_type"  # the fact for which the capability of the card counts
+_OF_LIBRARIES = frozenset({"cublas_type", "cudnn_status"})  # facts for which the card counts
 
 
 def facts_of(reported: Reported, environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return what a text reports, and what follows from it; plans are decided as `environ` has it."""
     values = reported.values
     facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
-    if _CUBLAS in values and reported.gpus:
-        from gpuenv.explanation.reported_machine import capabilities_of  # noqa: PLC0415 - knows the matrices
-        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+    if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
+        from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
 
-        facts |= capabilities_of(reported, load_knowledge(environ or {}))
+        facts |= cuda_facts(reported, environ or {})
     if OTHER_CARDS.isdisjoint(values):
         return facts
     from gpuenv.explanation.card_facts import card_facts  # noqa: PLC0415 - planning is much

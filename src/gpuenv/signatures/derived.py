@@ -16,11 +16,15 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     Of torch 2.6.0+cu124: torch_release 2.6.0, torch_minor 2.6, torch_build cu124; of Python 3.10.12:
     python_minor 3.10, python_tag cp310; `torch` is also one that a sentence names. `companions` are rows of
     matrices/companions.json: the version of torchvision that belongs to the torch is torchvision_of_torch;
-    triton_below is the first minor of Triton that is too new for it.
+    triton_below is the first minor of Triton that is too new for it. `unbuilt_kernel` is the one that runs
+    where DKMS built the driver's module for another.
     """
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - takes long to load
 
     facts = _of_python(values.get("python") or values.get("python_prerelease", ""))
+    running, built_for = values.get("running_kernel"), values.get("dkms_kernel")
+    if running and built_for and running != built_for:
+        facts["unbuilt_kernel"] = running
     text = values.get("torch") or values.get("torch_named", "")
     try:
         torch = Version(text)
