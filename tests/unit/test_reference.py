@@ -11,9 +11,13 @@ from pathlib import Path
 import build_reference
 import pytest
 from pages import LANGUAGES, ROOT
+from reference.json_page import render_json_page
 from reference.manual import render_manual
 from reference.markdown import render_page
+from reference.objects_zh import CHINESE
+from reference.outputs import OUTPUTS
 from reference.read import Command, Option, Reference, read_reference
+from reference.schemas import schema
 
 from gpuenv.i18n.messages import current_language
 
@@ -51,6 +55,14 @@ def test_every_text_of_the_chinese_page_is_chinese() -> None:
     texts = [option.text for option in (*options, *reference.common, *reference.root)]
     texts += [paragraph for command in reference.commands for paragraph in command.paragraphs]
     assert [text for text in texts if text and not re.search(r"[\u4e00-\u9fff]", text)] == []
+
+
+def test_every_object_of_the_json_is_described_in_chinese_and_no_other() -> None:
+    described = {name for command in OUTPUTS for name in schema(command)["$defs"]}
+    objects = {name for name in described if name in CHINESE}
+    assert objects == set(CHINESE)  # and each that the page shows is there, or it could not be written
+    page = render_json_page("zh")
+    assert [line for line in page.splitlines() if re.fullmatch(r"[ -~]{20,}[.]", line)] == []
 
 
 ODD = Reference(

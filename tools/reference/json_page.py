@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from reference.objects_zh import CHINESE
 from reference.outputs import OUTPUTS
 from reference.schemas import file_name, schema
 
@@ -46,8 +47,8 @@ _WORDS: Final = {
             "；删除字段或改变其含义时，`schema_version` 会改变。"
         ),
         "schemas": (
-            "下列命令有 schema，后面列出各自 `data` 的字段（类型的说明为英文）。其他命令的 `data` 就是它"
-            "们显示的内容，字段同名：见 `gpuenv COMMAND --json`。"
+            "下列命令有 schema，后面列出各自 `data` 的字段。其他命令的 `data` 就是它们显示的内容，"
+            "字段同名：见 `gpuenv COMMAND --json`。"
         ),
         "command": "命令", "schema": "schema", "field": "字段", "type": "类型", "what": "说明",
         "missing": "可能没有", "or": "或 ", "null": "null", "list": "列表：{of}", "by": "对象，值为{of}",
@@ -97,7 +98,8 @@ def _page(words: dict[str, str]) -> Iterator[str]:
 
 def _object(name: str, parts: dict[str, Any], words: dict[str, str]) -> Iterator[str]:
     part = parts[name]
-    yield from ("", part["description"].partition("\n")[0])
+    told = CHINESE[name] if words is _WORDS["zh"] else part["description"].partition("\n")[0]
+    yield from ("", told)
     yield from ("", f"| {words['field']} | {words['type']} |", "|---|---|")
     for field, of in part["properties"].items():
         missing = "" if field in part["required"] else f" ({words['missing']})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -51,4 +52,5 @@ def _always_there(part: dict[str, Any]) -> dict[str, Any]:
         for name, field in part["properties"].items()
     }
     required = [name for name in properties if name in filled or name in part.get("required", ())]
-    return {**part, "properties": properties, "required": required}
+    told = re.sub(r"\bNone\b", "null", part["description"])  # which the program's own types say
+    return {**part, "description": told, "properties": properties, "required": required}
