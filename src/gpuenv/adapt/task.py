@@ -18,13 +18,13 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.python import PythonOffer
 from gpuenv.planning.conda.choose import AUTO, FORGE, WHEELS
-from gpuenv.planning.machines import refuse_other_builds
+from gpuenv.planning.machines import locate
 from gpuenv.planning.make_plan import PlanRequest, choose_installer, plan_request
 from gpuenv.planning.options import PlanOptions
 from gpuenv.planning.pythons import offer_pythons
 from gpuenv.process import interruption
 from gpuenv.resolution.rules.python import counts_patches
-from gpuenv.resolution.target import Target, choose_target
+from gpuenv.resolution.target import Target
 
 _OF_TORCH = (FORGE, "pytorch")  # channels whose builds of torch are known
 
@@ -67,8 +67,7 @@ def begin(
     """Return what is to be decided; raise UsageError, or Unsatisfiable for a machine that nothing runs on."""
     installer = choose_installer(options, environ)
     wanted = plan_request(options, installer, machines[0])
-    refuse_other_builds(machines, cpu=wanted.cpu)
-    location = choose_target(machines, wanted.options.devices, cpu=wanted.cpu)
+    location = locate(machines, wanted.options, wanted.request.accelerator, knowledge)
     manager = wanted.request.manager
     channels = _channels(project, options, manager, installer.channel)
     asked = project if channels else pip_part(project, knowledge, has_conda=manager in CONDA_MANAGERS)

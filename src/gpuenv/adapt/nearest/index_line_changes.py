@@ -12,6 +12,8 @@ from gpuenv.adapt.nearest.request import Wishes, is_page_of_torch, variant_of_pa
 from gpuenv.adapt.nearest.resolves_to import is_condas
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import Because
+from gpuenv.model.plan import Sources
+from gpuenv.resolution.accelerators.sources import with_required
 from gpuenv.resolution.conda.builds import CondaBuild
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.request import STACK
@@ -19,6 +21,7 @@ from gpuenv.resolution.resolve import ResolutionInput
 from gpuenv.resolution.rules.torch_bound import page_for
 
 _WITH_TORCH = ("pytorch", "conda-forge", "defaults", "main", "anaconda")  # channels that have a torch
+_PYPI = "pypi"
 _BASES = ("conda-forge", "defaults", "main", "anaconda")  # where Python and all else comes from
 
 
@@ -96,14 +99,25 @@ def channel_in(line: DeclaredRequirement) -> str:
 
 
 def _of_torch(solution: Solution, lines: list[DeclaredRequirement]) -> Iterator[RequirementChange]:
-    files = (item for item in solution.files if item.file.name in STACK)
-    pages = list(dict.fromkeys(item.listing.page for item in files if item.file.variant))  # not PyPI's
+    pages = _pages(solution)
     kept = [line for line in lines if pages and _leads(line, solution)]
     gone = [line for line in lines if line not in kept and (not kept or variant_of_page(address_of(line)))]
     missing = [] if kept else pages
     reason = Because(tr("{build} is there", build=solution.candidate.label), solution.candidate.source)
     for line, page in zip_longest(gone, missing):
         yield _change(line, page, reason if page else _misleads(solution))
+
+
+def _pages(solution: Solution) -> list[str]:
+    """Return what to name for the stack, and for what a build for another accelerator requires beside it."""
+    files = (item for item in solution.files if item.file.name in STACK and item.file.variant)
+    named = (item.listing for item in files if item.listing.source.name != _PYPI)  # which is asked anyway
+    pages = [f"--find-links {shlex.quote(listing.page)}" for listing in named if listing.source.kind != _PYPI]
+    if solution.candidate.accelerated is not None:
+        required = with_required(Sources(None, (), ()), solution, "pip")
+        pages += (f"--find-links {shlex.quote(page)}" for page in required.find_links)
+        pages += (f"--extra-index-url {shlex.quote(url)}" for url in required.extra_index_urls)
+    return list(dict.fromkeys(pages))
 
 
 def _leads(line: DeclaredRequirement, solution: Solution) -> bool:
@@ -135,7 +149,6 @@ def _of_bound(
                 yield _change(line, None, _misleads(solution))
 
 
-def _change(line: DeclaredRequirement | None, page: str | None, because: Because) -> RequirementChange:
+def _change(line: DeclaredRequirement | None, new: str | None, because: Because) -> RequirementChange:
     old = line.text.strip() if line else None
-    new = None if page is None else f"--find-links {shlex.quote(page)}"
     return RequirementChange("index", line, old, new, because.text, because.source)

@@ -123,7 +123,7 @@ def _match_one(query: _Query, available: AvailableCompanions) -> CompanionMatch 
     if detail:
         return _failure(query, "gpu", detail)
     if query.project.gpu_only and query.candidate.cuda is None:
-        return _failure(query, "cpu", tr("{project} runs on GPUs only", project=query.name))
+        return _failure(query, "cpu", _no_gpu_of_its(query.name, query.target))
     wheels = query.knowledge.ecosystem.set_of(query.name)
     if wheels is None:
         return None
@@ -161,7 +161,13 @@ def _alone(project: BoundProject, request: Request, target: Target) -> str | Non
     """Say that a project wants a GPU, where none is there and no CUDA build was asked for all the same."""
     if not project.gpu_only or target.gpus or (request.variant is not None and not request.variant.is_cpu):
         return None
-    return tr("{project} runs on GPUs only", project=project.name)
+    return _no_gpu_of_its(project.name, target)
+
+
+def _no_gpu_of_its(name: str, target: Target) -> str:
+    if target.devices:
+        return tr("{project} has wheels for NVIDIA GPUs only", project=name)
+    return tr("{project} runs on GPUs only", project=name)
 
 
 def _fits(item: IndexedFile, query: _Query, wheels: WheelSet) -> bool:
