@@ -123,6 +123,7 @@ def test_a_lock_of_a_kind_is_installed_where_that_kind_is(
     lines = Path(made.hashed).read_text(encoding="utf-8").splitlines()
     assert len(lines) == LOCKS[name].count("[[packages]]")
     assert all("--hash=sha256:" in line for line in lines)
+    assert lines[0].startswith(f"torch @ {JETSON}/" if name == "jetson" else "torch==")
 
 
 @pytest.mark.parametrize(

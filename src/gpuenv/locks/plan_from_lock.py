@@ -75,7 +75,8 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
 
 def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ: Mapping[str, str]) -> Plan:
     """Return the plan with a file of hashes for the installer, and what is known to be bad among them."""
-    listed = [file for file in files[: len(plan.pins)] if file.index is not None and is_remote(file.index)]
+    pins = {canonicalize_name(pin.name): pin for pin in map(Requirement, plan.pins)}
+    listed = [file for file in files if _is_listed(file, pins.get(canonicalize_name(file.name)))]
     lines = [line_of(file, indexes, listed=file in listed) for file in files]
     versions = {str(canonicalize_name(file.name)): file.version for file in files}
 
@@ -92,3 +93,9 @@ def _hashed(plan: Plan, files: tuple[LockedFile, ...], indexes: Indexes, environ
         constraints=(),
         warnings=(*plan.warnings, *warnings),
     )
+
+
+def _is_listed(file: LockedFile, pin: Requirement | None) -> bool:
+    """Whether a page that the installer reads lists a file of the stack: none does of what has an address."""
+    is_by_name = pin is not None and pin.url is None
+    return is_by_name and file.index is not None and is_remote(file.index)
