@@ -33,6 +33,7 @@ CHINESE: Final = {
     "Group": "一组机器的方案，机器以名字列出。",
     "GroupedMachine": "一台机器和它所属的组；没有可用方案时组为 null，原因在 `problem` 中。",
     "CountedGpu": "一台机器中同一种显卡的数量。",
+    "CountedAccelerator": "一台机器中同一种设备的数量，不含 NVIDIA 显卡。",
     "Created": "已执行的方案；试运行时没有 `environment` 和 `verify`。",
     "Place": "环境的位置和它的 Python。",
     "Verification": "torch 在每个设备上的运行结果，以及它输出的内容。",

@@ -188,12 +188,22 @@ class CountedGpu(Struct, frozen=True):
     count: int
 
 
+class CountedAccelerator(Struct, frozen=True):
+    """Devices of one kind in a machine that are not NVIDIA GPUs."""
+
+    kind: AcceleratorKind | None
+    name: str | None
+    architecture: str | None
+    count: int
+
+
 class GroupedMachine(Struct, frozen=True):
     """A machine, and its group; null with the `problem` where nothing works on it."""
 
     name: str
     file: str
     gpus: tuple[CountedGpu, ...]
+    accelerators: tuple[CountedAccelerator, ...]
     driver: str | None
     group: int | None
     problem: str | None
