@@ -123,7 +123,7 @@ def audit(session: nox.Session) -> None:
     session.run("pip-audit", "--vulnerability-service", "osv", "--disable-pip", "--require-hashes", *named)
 
 
-@nox.session
+@nox.session(default=False)
 def docs(session: nox.Session) -> None:
     """Build the site into site/, in both languages, and look at it; a link that leads nowhere fails."""
     _install_gpuenv(session, "docs", "test")

@@ -27,12 +27,17 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 gc.disable()  # until all tests are collected: of them nothing is garbage
 
-_OF_RUNS = {  # folders and modules whose tests run gpuenv, or other programs
+_OF_RUNS = {  # folders and modules whose tests run gpuenv, other programs, or all of the matrices
     "e2e",
     "security",
+    "test_adapt_conda",
     "test_bootstrap_script",
+    "test_build_matrices",
+    "test_companion_cuda",
     "test_create",
     "test_disks_full",
+    "test_hostile_http",
+    "test_image_check",
     "test_languages",
     "test_left",
     "test_matrix_files",

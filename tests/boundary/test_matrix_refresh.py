@@ -405,6 +405,7 @@ def _unpacked(wheel: bytes) -> int:
 MAC = "macosx_15_0_arm64"
 
 
+@pytest.mark.slow
 def test_builds_for_other_accelerators_become_rows_of_their_own(
     shop: WheelShop, environ: dict[str, str]
 ) -> None:

@@ -199,6 +199,7 @@ def test_a_crash_at_import_is_told_apart(environment: Environment, what: str) ->
     assert any("fake_torch" in message for message in result.data["messages"])  # where it crashed
 
 
+@pytest.mark.slow
 def test_a_hang_names_the_test_that_never_ended(environment: Environment) -> None:
     torch = environment.with_torch(**CUDA, faults=[["convolution", "cuda:0", "hang"]])
     result = torch.verify(timeout_s=5.0)

@@ -244,6 +244,7 @@ def test_what_would_fail_on_each_machine_fails_here(
     assert (done.status, done.error["code"]) == (2, code)
 
 
+@pytest.mark.slow
 def test_the_script_holds_no_password_and_says_where_it_looks_for_them(program: Program) -> None:
     mirror = ("--mirror", "https://me:secret@x.example.com/simple")
     links = ("--find-links", "https://y.example.com/t/tk-secret-01/wheels?sig=secret")

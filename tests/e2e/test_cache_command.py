@@ -36,6 +36,7 @@ def store(cache: Path, size: int = 5000) -> Path:
     return wheel
 
 
+@pytest.mark.slow
 def test_what_commands_keep_is_listed_and_removed(
     program: Program, mirrors: tuple[str, ...], cache: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_is_exported_makes_the_same_environment(made: Program) -> None:
 FORMS = [name for name in get_args(FormatName) if name not in {"devcontainer", "bootstrap"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_format_of_a_plan_names_what_is_installed(made: Program, form: str) -> None:
     done = made.run("export", "paper", "--format", form, *_written(form))

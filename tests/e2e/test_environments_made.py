@@ -82,6 +82,7 @@ def test_an_environment_lives_from_create_to_remove(
     for printed in (made, program.run("list", "--json"), program.run("verify", "trial", "--json")):
         assert complaints(printed.envelope) == []
     (listed,) = program.run("list", "--json").data["environments"]
+    record = json.loads((path / "gpuenv.json").read_text(encoding="utf-8"))  # verified once more by now
     expected = {
         "name": "trial", "path": str(path), "manager": manager, "torch": "2.14.1+cpu", "variant": "cpu",
         "python": python, "verified": True, "created": record["created"], "last_used": None,

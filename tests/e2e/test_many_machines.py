@@ -42,6 +42,7 @@ def problems(done: Done) -> dict[str, str]:
     return {entry["name"]: entry["problem"] for entry in machines if entry["group"] is None}
 
 
+@pytest.mark.slow
 def test_machines_of_other_kinds_are_groups_by_kind(lab: Path, shared: Program) -> None:
     for name, entry in {
         "navi": radeon(), "instinct": radeon("gfx942"), "vega": radeon("gfx900"), "arc": battlemage(),

@@ -232,6 +232,7 @@ def test_a_stale_mirror_is_told(h100: Program, network: Network) -> None:
     assert (fields["nju"]["newest_torch"], fields["nju"]["stale"]) == ("2.15.0", False)
 
 
+@pytest.mark.slow
 def test_the_fastest_is_first(h100: Program, network: Network) -> None:
     """FM42: wheels, not pages, are measured."""
     with network.failing("nju", "trickle", ".whl"):

@@ -181,6 +181,7 @@ def test_every_spelling_of_plus_ends_as_one(user: Program, network: Network) -> 
         assert "+" not in url
 
 
+@pytest.mark.slow
 def test_no_index_can_slip_in_a_torch_of_another_build(user: Program, network: Network) -> None:
     """FM18, FM19, FM34: one exact build, one index for the rest, nothing that goes upstream by itself."""
     for mirrors in (("nju", "tuna"), ("aliyun", "tuna"), ("sjtu", "tuna"), ("official",)):

@@ -156,6 +156,7 @@ def test_a_file_that_was_changed_in_the_cache_of_uv_is_not_kept(
     check_genuine(program)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_was_changed_in_the_cache_of_gpuenv_is_fetched_again(
     program: Program, server: IndexServer, tmp_path: Path
 ) -> None:

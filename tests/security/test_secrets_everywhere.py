@@ -172,6 +172,7 @@ def test_the_commands_ran(swept: Swept) -> None:
     assert [words for words, text in reported if "error: no such" in text or "unexpected extra" in text] == []
 
 
+@pytest.mark.slow
 def test_no_command_prints_a_password(swept: Swept) -> None:
     telling = [
         (words, [line for line in (out + err).splitlines() if is_secret(line)])
