@@ -33,6 +33,7 @@ _MODULES = {  # in the order of the help
     "update": "environments.app",
     "export": "environments.app",
     "info": "app",
+    "demo": "app",
     "version": "app",
     "help": "app",
     "matrix": "matrix.app",

@@ -86,3 +86,10 @@ def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
     """Return the words that begin so, in capitals or not, each once, and as far as typed as it is typed."""
     found = (word for word in dict.fromkeys(words) if word.lower().startswith(incomplete.lower()))
     return [incomplete + word[len(incomplete) :] for word in found]
+
+
+def complete_scene(incomplete: str) -> Iterable[str]:
+    """Offer the scenes of the demo."""
+    from gpuenv.demo.scenes import read_scenes  # noqa: PLC0415 - only while completing
+
+    return [scene.name for scene in read_scenes() if scene.name.startswith(incomplete)]

@@ -9,7 +9,7 @@ import typer
 
 from gpuenv.cli import options as o
 from gpuenv.cli.commands.doctor.options import DoctorArguments
-from gpuenv.cli.completion import complete_environment, complete_pack
+from gpuenv.cli.completion import complete_environment, complete_pack, complete_scene
 from gpuenv.cli.declaration import Declared, argument, option
 
 declared = Declared()
@@ -111,6 +111,25 @@ def info(
     from gpuenv.cli.commands import info as command  # noqa: PLC0415
 
     return command.info(name, console)
+
+
+@declared.command(short_help="Play machines from GTX 1080 Ti to B200, offline.")
+def demo(
+    scenes: Annotated[
+        list[str] | None,
+        argument("[SCENE]...", "Default: all scenes.", autocompletion=complete_scene),
+    ] = None,
+    listed: Annotated[bool, option("--list", "List the scenes.", variable="GPUENV_DEMO_LIST")] = False,
+    *,
+    console: o.CommonOptions,
+) -> int:
+    """Play machines that are not here, from GTX 1080 Ti to B200: a command, and what gpuenv answers.
+
+    Nothing is canned: gpuenv itself plans, refuses, diagnoses and explains, offline, from the matrices.
+    """
+    from gpuenv.cli.commands import demo as command  # noqa: PLC0415
+
+    return command.list_scenes(console) if listed else command.demo(tuple(scenes or ()), console)
 
 
 @declared.command()
