@@ -37,7 +37,7 @@ def _commands() -> list[str]:
     synopses, played = (
         ("commands.md", "json.md"),
         ("demo.md",),
-    )  # test_demo.py holds the scenes to the program
+    )  # by tests/e2e/test_demo.py
     pages = [path for path in pages if path.name not in (*synopses, *played)]
     texts = [path.read_text(encoding="utf-8") for path in pages]
     lines = [words for text in texts for words in own_commands([*fenced(text), *indented(text)])]

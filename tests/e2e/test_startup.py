@@ -27,6 +27,7 @@ COMMANDS = (
     ("detect",), ("plan",), ("create",), ("verify",), ("doctor",), ("explain",), ("list",), ("run",),
     ("activate",), ("shell",), ("kernel",), ("remove",), ("install",), ("uninstall",), ("update",),
     ("export",), ("clone",), ("rename",), ("dockerfile",), ("bootstrap",), ("info",), ("version",), ("help",),
+    ("demo",),
     ("matrix",), ("matrix", "show"), ("matrix", "check"), ("matrix", "inspect"), ("matrix", "refresh"),
     ("mirrors",), ("mirrors", "list"), ("mirrors", "check"), ("mirrors", "use"), ("mirrors", "reset"),
     ("fleet",), ("fleet", "detect"), ("fleet", "plan"), ("fleet", "create"), ("fleet", "verify"),

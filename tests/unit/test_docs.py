@@ -11,7 +11,7 @@ import pytest
 import typer
 from deciding import Asked, decided, gpu_machine
 from explaining import explain
-from pages import DOCS, LANGUAGES, NAMES, ROOT, fenced, indented, inline, own_commands, page
+from pages import DOCS, LANGUAGES, NAMES, ROOT, SCENES, fenced, indented, inline, own_commands, page
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
@@ -36,7 +36,7 @@ def text(language: str, name: str) -> str:
 
 
 def test_each_page_is_there_in_both_languages() -> None:
-    assert {path.name for path in (DOCS / "zh").glob("*.md")} == {*NAMES, "terms.md"}  # of Chinese alone
+    assert {path.name for path in (DOCS / "zh").glob("*.md")} == {*NAMES, SCENES, "terms.md"}
 
 
 @each_page
@@ -113,7 +113,7 @@ def test_the_index_names_nothing_else_and_is_named_by_the_readme() -> None:
     links = LINK.findall(INDEX)
     assert all((DOCS / link).is_file() for link in links)
     pages = [link for link in links if re.fullmatch(r"(en|zh)/[^/]+", link)]
-    assert len(pages) == 2 * len(NAMES) + 1  # and the glossary
+    assert len(pages) == 2 * len([*NAMES, SCENES]) + 1  # and the glossary
     assert "(docs/README.md)" in README
 
 
