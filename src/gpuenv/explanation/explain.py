@@ -119,7 +119,10 @@ def _named(identifier: str) -> SignatureMatch:
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
-    """Leave out what has the cause or fix of one before it, and what a settled one's lines mean too."""
+    """Leave out what has the cause or fix of one before it, and what a settled one's lines mean too.
+
+    Beside a cause that facts have settled another of its class counts only where facts have settled that too.
+    """
     each = tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
     each = tuple({match.fix: match for match in reversed(each)}.values())[::-1]
     if not each or not each[0].settled:
@@ -128,8 +131,13 @@ def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
     return tuple(
         match
         for match in each
-        if match is each[0] or match.broader or lines.isdisjoint(line.number for line in match.lines)
+        if match is each[0] or match.broader or _stands_beside(match, each[0].kind, lines)
     )
+
+
+def _stands_beside(match: SignatureMatch, kind: str, lines: set[int]) -> bool:
+    is_elsewhere = lines.isdisjoint(line.number for line in match.lines)
+    return is_elsewhere and (match.settled or match.kind != kind)
 
 
 def _examine(text: str, packs: frozenset[PackName] | None = None) -> Examined:
