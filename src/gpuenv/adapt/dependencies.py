@@ -21,7 +21,7 @@ from gpuenv.adapt.nearest.resolver_changes import freed_of_builds, moved_changes
 from gpuenv.adapt.resolve_dependencies import Resolver
 from gpuenv.adapt.stack import Stack, WheelStack
 from gpuenv.adapt.task import Task
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.knowledge.built_releases import BuiltReleases
@@ -220,7 +220,7 @@ def _with_url_warning(adapted: Adapted, stack: Stack) -> Adapted:
     named = [requirement.name for requirement in _active(stack) if requirement.url is not None]
     if not named:
         return adapted
-    text = tr("{packages}: direct URLs, unchanged and not checked", packages=", ".join(named))
+    text = tr("{packages}: direct URLs, unchanged and not checked", packages=series(named))
     plan = adapted.plan
     return replace(adapted, plan=replace(plan, warnings=(*plan.warnings, PlanWarning(NOT_CHECKED, text))))
 
@@ -245,10 +245,10 @@ def _adapted(stack: WheelStack, settled: Settlement, *, pinned: bool) -> Adapted
         (NOT_CHECKED, N_("{packages}: not on the index that was read; left unchanged"), sorted(unlisted)),
         (_BUILT, N_("{packages}: built during installation because there are no wheels"), settled.built),
     )
-    texts = ((code, tr(text, packages=", ".join(names))) for code, text, names in notes if names)
+    texts = ((code, tr(text, packages=series(names))) for code, text, names in notes if names)
     warnings = [PlanWarning(code, text) for code, text in texts]
     if settled.unbuilt:
-        names = ", ".join(settled.unbuilt)
+        names = series(settled.unbuilt)
         warnings.append(
             _not_checked(tr("{packages}: could not be built to read their metadata", packages=names))
         )

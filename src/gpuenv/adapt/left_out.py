@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, LeftOut, Project, RequirementChange
 from gpuenv.adapt.nearest.request import is_condas_pip, is_page_of_torch, python_of, requirement_of
 from gpuenv.adapt.parsers.collector import shown
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.match_spec import parse_match_spec
 from gpuenv.model.plan import Plan
 from gpuenv.model.wheel import Platform
@@ -44,10 +44,10 @@ def warnings_about(lines: tuple[LeftOut, ...]) -> Iterator[str]:
     for reason in dict.fromkeys(line.reason for line in lines):
         alike = [line for line in lines if line.reason == reason]
         if reason == _of_conda():
-            yield tr("not in the plan: {lines}: {reason}", lines=", ".join(_packages(alike)), reason=reason)
+            yield tr("not in the plan: {lines}: {reason}", lines=series(_packages(alike)), reason=reason)
             continue
         own = [f"{shown(line.file)}:{line.line} `{line.text}`" for line in alike]
-        named, more = ", ".join(own[:_MOST_SHOWN]), len(own) - _MOST_SHOWN
+        named, more = series(own[:_MOST_SHOWN]), len(own) - _MOST_SHOWN
         if more > 0:
             named = tr("{lines} and {count} more", lines=named, count=more)
         yield tr("not in the plan: {lines}: {reason}", lines=named, reason=reason)
@@ -107,7 +107,7 @@ class _There(Struct):
                 return None
             if self.plan.conda is None or self.plan.conda.mixed:
                 return tr("no conda package is planned")
-            return tr("gpuenv takes packages from {channels} alone", channels=", ".join(channels))
+            return tr("gpuenv takes packages from {channels} alone", channels=series(channels))
         places = (item for package in self.plan.packages for item in (package.index, package.url) if item)
         used = any(item.startswith(address.partition("#")[0].rstrip("/")) for item in places)
         if used or is_page_of_torch(address) or _PYPI.match(address):

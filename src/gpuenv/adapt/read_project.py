@@ -20,7 +20,7 @@ from gpuenv.adapt.sources.names import PATCHABLE, is_environment
 from gpuenv.adapt.sources.readers import ReadSource, read_source
 from gpuenv.adapt.sources.wheel_pythons import python_hints
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.wheel import Platform
 from gpuenv.planning.load_knowledge import load_knowledge
@@ -76,7 +76,7 @@ def _says_something(declared: DeclaredRequirement) -> bool:
 
 
 def _nothing(paths: tuple[Path, ...], warnings: list[str]) -> UsageError:
-    named = ", ".join(f"`{path}`" for path in paths)
+    named = series(f"`{path}`" for path in paths)
     return UsageError(
         tr("{paths}: no file there lists what to install", paths=named),
         code="nothing-left",

@@ -27,7 +27,7 @@ from gpuenv.adapt.patch.apply import unapplied
 from gpuenv.adapt.patch.notation import rendered
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.resolution.request import STACK
 
 _TOLD = (*STACK, "python", "cuda")
@@ -48,7 +48,7 @@ def render_sources(project: Project) -> str:
     width = min(_WIDEST, max(len(source.path) for source in said[:_MOST_SOURCES]))
     lines = [tr("what the files say:")]
     for source in said[:_MOST_SOURCES]:
-        facts = ", ".join(_fact(fact) for fact in source.facts if _is_told(fact))
+        facts = series(_fact(fact) for fact in source.facts if _is_told(fact))
         lines.append(f"  {shown(source.path):<{width}}  {one_line(facts)}")
     if len(said) > _MOST_SOURCES:
         lines.append(tr("  and {count} more, in --json", count=len(said) - _MOST_SOURCES))
@@ -109,7 +109,7 @@ def _as_written(declared: DeclaredRequirement, new: str, channel: str | None) ->
 def _risk(risk: Risk, *, verbose: bool) -> str:
     text = tr("risk: {text}", text=risk.text)
     if risk.places:
-        text = tr("{text}: see {places}", text=text, places=", ".join(risk.places))
+        text = tr("{text}: see {places}", text=text, places=series(risk.places))
     return _sourced(text, risk.source, verbose=verbose)
 
 

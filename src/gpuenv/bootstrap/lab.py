@@ -13,7 +13,7 @@ from gpuenv.bootstrap.lab_toml import LabFile, LabOptions, parse_lab_file
 from gpuenv.environments.store import check_name
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import MANAGERS
 from gpuenv.model.errors import Because, Fix, UsageError
@@ -50,7 +50,7 @@ class Lab(Struct, frozen=True):
 
     def _unknown(self, name: str) -> UsageError:
         near = get_close_matches(name, self.names, n=1)
-        names = ", ".join(f"`{item}`" for item in self.names)
+        names = series(f"`{item}`" for item in self.names)
         text = (
             tr("did you mean `{name}`?", name=near[0])
             if near
@@ -94,9 +94,7 @@ def _check_choices(options: LabOptions, where: str) -> None:
     for key, choices in _CHOICES.items():
         value = getattr(options, key)
         if value is not None and value not in choices:
-            raise ValueError(
-                tr("`{key}` is not one of {choices}", key=where + key, choices=", ".join(choices))
-            )
+            raise ValueError(tr("`{key}` is not one of {choices}", key=where + key, choices=series(choices)))
 
 
 def with_lab(typed: PlanOptions, options: LabOptions, folder: Path) -> PlanOptions:

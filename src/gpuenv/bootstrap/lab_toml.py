@@ -27,7 +27,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 
 Table = Mapping[str, Any]
 
@@ -140,6 +140,6 @@ def _check_names(table: Table, known: tuple[str, ...], where: str) -> None:
             meant = (
                 tr("did you mean `{name}`?", name=where + near[0])
                 if near
-                else tr("the keys are {keys}", keys=", ".join(f"`{item}`" for item in known))
+                else tr("the keys are {keys}", keys=series(f"`{item}`" for item in known))
             )
             raise ValueError(tr("there is no key `{key}`: {help}", key=where + key, help=meant))

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from gpuenv.bootstrap.model import Bootstrap
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.redact import secret_addresses, without_secrets
 from gpuenv.secrets.url_credentials import has_hidden_path, without_userinfo
@@ -26,7 +26,7 @@ def script_without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarn
             tr(
                 "the script contains no passwords: where it runs, put the one for {hosts} into ~/.netrc, "
                 "or into the file that NETRC names",
-                hosts=", ".join(hosts),
+                hosts=series(hosts),
             ),
         )
     ]
@@ -34,7 +34,7 @@ def script_without_secrets(script: Bootstrap) -> tuple[Bootstrap, tuple[PlanWarn
     if lost:
         text = tr(
             "the script contains no tokens: files on {hosts} that need one cannot be installed there",
-            hosts=", ".join(lost),
+            hosts=series(lost),
         )
         warnings.append(PlanWarning("token-left-out", text))
     return replace(without_secrets(script), guarded=hosts), tuple(warnings)

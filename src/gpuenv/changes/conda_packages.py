@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.changes.open_environment import Opened
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.resolution.request import STACK, admits
 
@@ -21,7 +21,7 @@ def named(requirements: tuple[Requirement, ...]) -> dict[str, Requirement]:
 
 def shown(requirements: tuple[Requirement, ...]) -> str:
     """Return requirements as a sentence has them."""
-    return ", ".join(f"`{requirement}`" for requirement in requirements)
+    return series(f"`{requirement}`" for requirement in requirements)
 
 
 def check_installable(opened: Opened, new: tuple[Requirement, ...]) -> None:
@@ -60,7 +60,7 @@ def check_removable(opened: Opened, names: tuple[str, ...]) -> None:
     condas = [package.name for package in opened.installed if package.name in names and package.is_condas]
     if condas:
         raise UsageError(
-            tr("{names} was installed by conda", names=", ".join(condas)),
+            tr("{names} was installed by conda", names=series(condas)),
             code="condas-package",
             fixes=(
                 Fix(

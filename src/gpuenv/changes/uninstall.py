@@ -12,7 +12,7 @@ from gpuenv.changes.conda_packages import check_removable
 from gpuenv.changes.dependents import dependents, unneeded_without
 from gpuenv.changes.open_environment import Opened
 from gpuenv.changes.resolve import ChangeRequest, PlannedChange
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.dry_run import PackageChange
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning, Sources
@@ -57,7 +57,7 @@ def plan_uninstall(
         text for text in opened.original.requirements if canonicalize_name(Requirement(text).name) not in out
     )
     warnings = tuple(
-        PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=", ".join(others)))
+        PlanWarning("breaks", tr("{name} is required by {others}", name=name, others=series(others)))
         for name, others in broken.items()
     )
     change = PlannedChange(opened, request, changes, still, warnings=warnings)
@@ -69,7 +69,7 @@ def _check_installed(opened: Opened, names: tuple[str, ...]) -> None:
         if name in opened.versions:
             continue
         close = difflib.get_close_matches(name, opened.versions, n=3, cutoff=0.6)
-        meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
+        meant = Fix(tr("did you mean {names}?", names=series(f"`{item}`" for item in close)))
         message = tr("`{name}` is not installed in `{environment}`", name=name, environment=opened.paths.name)
         code = "not-installed"
         if not is_normalized_name(name):
@@ -93,10 +93,10 @@ def _torch_stays(opened: Opened) -> UsageError:
 
 def _torch_needs(needed: dict[str, tuple[str, ...]]) -> UsageError:
     return UsageError(
-        tr("torch would no longer work without {names}", names=", ".join(needed)),
+        tr("torch would no longer work without {names}", names=series(needed)),
         code="torch-needs-it",
         because=tuple(
-            Because(tr("{name} is required by {others}", name=name, others=", ".join(others)), "METADATA")
+            Because(tr("{name} is required by {others}", name=name, others=series(others)), "METADATA")
             for name, others in needed.items()
         ),
     )

@@ -20,7 +20,7 @@ from gpuenv.changes.resolve import (
     special_names,
     with_files,
 )
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Fix, Unsatisfiable, UsageError
 from gpuenv.model.plan import PlanWarning
@@ -89,7 +89,7 @@ def _notes(opened: Opened, moved: PlannedChange) -> tuple[PlanWarning, ...]:
         text = tr(
             "it was requested with {requirements}; `gpuenv install {name} torch` removes that "
             "constraint",
-            requirements=", ".join(f"`{item}`" for item in held), name=opened.word,
+            requirements=series(f"`{item}`" for item in held), name=opened.word,
         )  # fmt: skip
         notes.append(PlanWarning("torch-asked", text))
     there = opened.stack.get("torch")

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gpuenv.checks import queries
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import Architecture, parse_architecture
 from gpuenv.model.findings import Dist, Findings
@@ -44,7 +44,7 @@ def damaged_files(findings: Findings, _knowledge: Knowledge) -> Outcome:
 def _over_others(findings: Findings) -> Outcome | None:
     for dists in _installed_over(findings):
         # where it works all the same: what asks which version is installed gets either
-        versions = ", ".join(dist.version or "?" for dist in dists)
+        versions = series(dist.version or "?" for dist in dists)
         return problem("over-another", versions, name=dists[0].name, versions=versions, place=dists[0].place)
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuenv.checks import queries
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
 
@@ -95,7 +95,7 @@ def scheduler(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not has_scheduler(findings):
         return skipped(tr("no scheduler was found"))
     if given or findings.machine.gpus:
-        message = ", ".join(f"{name}={queries.variable(findings, name)}" for name in given)
+        message = series(f"{name}={queries.variable(findings, name)}" for name in given)
         return ok(message or tr("a GPU is present"))
     return _without_job(findings) if not job else skipped(tr("`nvidia-smi` reports its own cause"))
 

@@ -7,7 +7,7 @@ import re
 from gpuenv.checks import queries
 from gpuenv.checks.container import is_without_gpu, lacks_nodes
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
 
@@ -85,7 +85,7 @@ def dkms_build(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return skipped(tr("the module is loaded, or there is no hardware for it"))
     if kernel.built or not kernel.built_for:
         return ok(tr("no other kernel has a module that this one is missing"))
-    others = ", ".join(kernel.built_for)
+    others = series(kernel.built_for)
     facts = {"release": kernel.release, "others": others}
     return problem(
         "not-built", tr("kernel {release} has no nvidia module, but {others} has", **facts), **facts
@@ -258,7 +258,7 @@ def amd(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return problem("nvidia", variant.name, torch=torch)
     system = findings.machine.system
     if system.os == "windows":
-        return ok(", ".join(cards)) if cards else skipped(tr("Windows shows no AMD GPU"))
+        return ok(series(cards)) if cards else skipped(tr("Windows shows no AMD GPU"))
     if system.wsl:
         there = queries.has_node(findings, "dxg")
         return ok("/dev/dxg") if there else problem("no-dxg", tr("there is no /dev/dxg"), torch=torch)

@@ -7,7 +7,7 @@ import re
 from gpuenv.checks import queries
 from gpuenv.checks.container import gave_no_gpu, granted_gpus, has_scheduler
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings
 from gpuenv.resolution.gpu_coverage import cover
@@ -56,7 +56,7 @@ def gpu_present(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if queries.sees_hardware(findings):
         names = [gpu.name or "?" for gpu in findings.machine.gpus]
         names = names or [device.device for device in queries.nvidia_devices(findings)]
-        return ok(", ".join(names) or tr("traces of an NVIDIA driver"))
+        return ok(series(names) or tr("traces of an NVIDIA driver"))
     scheduled = has_scheduler(findings) and not granted_gpus(findings)
     if system.os == "macos" or system.wsl or system.container or scheduled:
         return skipped(tr("what is visible from here does not show what the machine has"))
@@ -82,7 +82,7 @@ def old_gpu(findings: Findings, knowledge: Knowledge) -> Outcome:
         if left and not any(cover(build, gpu.capability, knowledge) in _RUNS for build in builds):
             branch = (support.last_driver_branch if support else None) or "?"
             return problem("no-build", gpu.label, gpu=gpu.label, branch=branch)
-    return ok(", ".join(gpu.label for gpu in gpus))
+    return ok(series(gpu.label for gpu in gpus))
 
 
 @check("D22")  # the driver is loaded and can't start the GPU
@@ -136,7 +136,7 @@ def mig(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if not split:
         return skipped(tr("no GPU is split by MIG"))
     chosen = queries.variable(findings, "CUDA_VISIBLE_DEVICES")
-    read = tr("MIG is on for GPU {indices}", indices=", ".join(map(str, split)))
+    read = tr("MIG is on for GPU {indices}", indices=series(map(str, split)))
     if queries.proven(findings):
         return ok(read)
     if queries.failed(findings):
@@ -159,7 +159,7 @@ def compute_mode(findings: Findings, _knowledge: Knowledge) -> Outcome:
         if mode.startswith("Exclusive") and (state.memory_used or 0) > _BUSY_MIB:
             make = problem if queries.failed(findings) else warning
             return make("exclusive", mode, gpu=state.index, used=state.memory_used)
-    return ok(", ".join(f"{state.index}: {state.compute_mode}" for state in states))
+    return ok(series(f"{state.index}: {state.compute_mode}" for state in states))
 
 
 @check("D37")  # a processor, or a virtual one, without AVX
@@ -183,7 +183,7 @@ def gpu_memory(findings: Findings, _knowledge: Knowledge) -> Outcome:
     states = [state for state in findings.states if state.memory_used is not None and state.memory_total]
     if not states:
         return skipped(tr("nvidia-smi does not report memory use"))
-    read = ", ".join(f"{state.index}: {state.memory_used} / {state.memory_total} MiB" for state in states)
+    read = series(f"{state.index}: {state.memory_used} / {state.memory_total} MiB" for state in states)
     for state in states:
         if (state.memory_used or 0) > _FULL * (state.memory_total or 1):
             return warning("held", read, gpu=state.index, used=state.memory_used, total=state.memory_total)
@@ -207,7 +207,7 @@ def peer_access(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if translated:
         template = N_("the IOMMU translates addresses ({kind}); `gpuenv verify --nccl` tests transfers")
         return ok(tr(template, kind=translated))
-    return ok(", ".join(dict.fromkeys(kinds)) or tr("no IOMMU"))
+    return ok(series(dict.fromkeys(kinds)) or tr("no IOMMU"))
 
 
 def _failed_between(findings: Findings) -> bool:

@@ -7,7 +7,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.checks import known_combinations, queries
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import Findings, ForeignLibrary
 from gpuenv.resolution.markers import marker_environment
@@ -37,7 +37,7 @@ def mixed_cuda_majors(findings: Findings, _knowledge: Knowledge) -> Outcome:
         return ok(tr("all for CUDA {major}", major=cuda.major))
     clash = next((file for file in findings.shared_files if set(file.owners) & set(others)), None)
     if clash:
-        facts = {"path": clash.path, "owners": ", ".join(clash.owners), "others": " ".join(others)}
+        facts = {"path": clash.path, "owners": series(clash.owners), "others": " ".join(others)}
         return problem("overwrite", clash.path, major=cuda.major, **facts)
     return warning("beside", " ".join(others), others=" ".join(others), major=cuda.major)
 

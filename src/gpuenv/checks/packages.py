@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from gpuenv.checks import known_combinations, queries
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.findings import ConfiguredIndex, Dist, Findings
 from gpuenv.model.variant import Variant
@@ -36,7 +36,7 @@ def companions(findings: Findings, knowledge: Knowledge) -> Outcome:
         return skipped(tr("no torch, or no companion of it"))
     if torch.is_prerelease:
         return skipped(tr("torch {torch} is not a release: compatible packages are not known", torch=torch))
-    read = ", ".join(f"{name} {version}" for name, version in there)
+    read = series(f"{name} {version}" for name, version in there)
     outcomes = (_judge(name, version, torch, findings, knowledge, read) for name, version in there)
     return next(filter(None, outcomes), ok(f"torch {torch}, {read}"))
 
@@ -118,7 +118,7 @@ def extensions(findings: Findings, _knowledge: Knowledge) -> Outcome:
         if other:
             facts = {"name": dist.name, "version": version, "built": other}
             return problem("other-torch", seen[-1], torch=queries.torch_label(findings), **facts)
-    return ok(", ".join(seen) or tr("no extension records what it was built for"))
+    return ok(series(seen) or tr("no extension records what it was built for"))
 
 
 def _is_extension(dist: Dist, version: Version) -> bool:
@@ -201,7 +201,7 @@ def index_configuration(findings: Findings, _knowledge: Knowledge) -> Outcome:
             return warning(index.fault, _index_label(index), url=index.url, origin=index.origin, **facts)
     if not findings.indexes:
         return skipped(tr("no index is configured: pip and uv use their defaults"))
-    return ok(", ".join(map(_index_label, findings.indexes)))
+    return ok(series(map(_index_label, findings.indexes)))
 
 
 def _index_label(index: ConfiguredIndex) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuenv.cli.text_width import text_width, wrapped
-from gpuenv.i18n.messages import gettext, tr
+from gpuenv.i18n.messages import gettext, series, tr
 
 _GAP = "  "
 _LEAST = 16  # columns of a terminal that a shortened column keeps
@@ -40,7 +40,7 @@ def render_table(
     fitted = _fitted(cells, widths, width)
     lines = [_line(line, fitted) for line in cells]
     if left_out := headings[len(fitted) :]:
-        lines += ["", tr("not shown: {columns} (--json has them)", columns=", ".join(left_out))]
+        lines += ["", tr("not shown: {columns} (--json has them)", columns=series(left_out))]
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from gpuenv.doctor.read_findings import proof_of, read_findings
 from gpuenv.files.private import write_private
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.findings import Findings
 from gpuenv.model.machine import Machine
@@ -143,7 +143,7 @@ def _parse_object(answer: object, kind: type[T], where: str) -> T:
     types = get_type_hints(kind)
     unknown = answer.keys() - types.keys()
     if unknown:
-        named = ", ".join(sorted(map(str, unknown)))
+        named = series(sorted(map(str, unknown)))
         raise ValueError(tr("`{where}` has unknown fields: {unknown}", where=where, unknown=named))
     values = {name: _parse(value, types[name], f"{where}.{name}") for name, value in answer.items()}
     try:

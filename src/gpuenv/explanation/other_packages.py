@@ -12,7 +12,7 @@ from gpuenv.explanation.wheel_answer import PackageAnswer
 from gpuenv.explanation.wheel_commands import after_python, install_line, python_line
 from gpuenv.explanation.wheel_facts import JUDGED
 from gpuenv.explanation.wheel_question import PYPI, Tool, WheelQuestion
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.knowledge.ecosystem import Ecosystem, WheelSet, minor_of
 from gpuenv.model.variant import Variant
@@ -224,7 +224,7 @@ def as_uv_says(failure: PackageFailure, tool: Tool) -> PackageAnswer | None:
         "{project} {version} has wheels for {platforms} alone, and this is {platform}.",
         project=failure.package,
         version=facts["asked_version"],
-        platforms=", ".join(re.findall(r"`([\w.]+)`", offered)),
+        platforms=series(re.findall(r"`([\w.]+)`", offered)),
         platform=facts["missing_platform"],
     )
     if not local:

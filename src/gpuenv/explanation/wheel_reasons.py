@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gpuenv.explanation.wheel_facts import WheelFact, lies_on, nearness, runs
 from gpuenv.explanation.wheel_question import ALL, PYPI, WheelQuestion
-from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.target import Target
@@ -123,7 +123,7 @@ def _why_not_on_page(asker: Asker, what: str, on_platform: list[WheelFact]) -> s
             "{what} was not built as +{local}: there are {pages}.",
             what=what,
             local=question.local,
-            pages=", ".join(pages),
+            pages=series(pages),
         )
     if question.local:
         return tr(
@@ -133,15 +133,13 @@ def _why_not_on_page(asker: Asker, what: str, on_platform: list[WheelFact]) -> s
         )
     page = asker.wanted_variant
     if page is None:
-        return tr(
-            "{what} is not on PyPI: PyTorch's indexes {pages} have it.", what=what, pages=", ".join(pages)
-        )
+        return tr("{what} is not on PyPI: PyTorch's indexes {pages} have it.", what=what, pages=series(pages))
     if page not in known:
         return tr(
             "There is no index `{page}`: PyTorch builds for some CUDA releases only, {what} for {pages}.",
             page=page,
             what=what,
-            pages=", ".join(pages),
+            pages=series(pages),
         )
     there = [fact.version for fact in asker.on_platform(asker.facts) if fact.page == page]
     if not there:
@@ -154,5 +152,5 @@ def _why_not_on_page(asker: Asker, what: str, on_platform: list[WheelFact]) -> s
         first=min(there),
         last=max(there),
         what=what,
-        pages=", ".join(pages) or "PyPI",
+        pages=series(pages) or "PyPI",
     )

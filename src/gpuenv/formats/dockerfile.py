@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from gpuenv.formats.dockerfile_facts import ENVIRONMENT, OWN, REQUIREMENTS, expected, labels, title, variables
 from gpuenv.formats.dockerfile_syntax import assignments, comment, quoted, written
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.image import BaseImage, ImageRecipe
 from gpuenv.model.locked import LockedFile
@@ -90,13 +90,13 @@ def _with_devices(recipe: ImageRecipe) -> str:
 def _needs(recipe: ImageRecipe) -> list[str]:
     if recipe.is_for_rocm:
         return [
-            tr("for GPU {gpus}", gpus=", ".join(recipe.gpus)),
+            tr("for GPU {gpus}", gpus=series(recipe.gpus)),
             tr("needs AMD's kernel driver (amdgpu) on the host, and no ROCm there"),
         ]
     if not recipe.cuda:
         return [tr("a CPU build: torch will not use a GPU")]
     return [
-        tr("for GPU {gpus}", gpus=", ".join(recipe.gpus)),
+        tr("for GPU {gpus}", gpus=series(recipe.gpus)),
         tr("needs driver {driver} or newer, and the NVIDIA Container Toolkit", driver=recipe.driver),
     ]
 

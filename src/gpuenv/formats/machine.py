@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Gpu, Machine
 
@@ -14,10 +14,10 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
     lines = [describe(machine), *_gpus(machine), *_accelerators(machine), _system(machine)]
     lines += [*_beside(machine), *_toolkit(machine)]
     if machine.managers:
-        names = ", ".join(f"{item.name} {item.version or ''}".strip() for item in machine.managers)
+        names = series(f"{item.name} {item.version or ''}".strip() for item in machine.managers)
         lines.append(tr("managers: {names}", names=names))
     if machine.pythons:
-        versions = ", ".join(dict.fromkeys(item.version for item in machine.pythons))
+        versions = series(dict.fromkeys(item.version for item in machine.pythons))
         lines.append(tr("Pythons: {versions}", versions=versions))
     if verbose:
         lines += [f"  {field}: {said_source(source)}" for field, source in machine.facts]
@@ -28,14 +28,14 @@ def render_machine_text(machine: Machine, *, verbose: bool = False) -> str:
 def describe(machine: Machine) -> str:
     """Return a machine in one line: its GPUs and driver."""
     facts = {"os": machine.system.os, "arch": machine.system.arch}
-    others = ", ".join(_counted([_accelerator(item) for item in machine.accelerators]))
+    others = series(_counted([_accelerator(item) for item in machine.accelerators]))
     if machine.without_gpu and others:
         return tr("{gpus}, no NVIDIA GPU, {os} {arch}", gpus=others, **facts)
     if machine.without_gpu:
         return tr("no NVIDIA GPU, {os} {arch}", **facts)
     if not machine.gpus:
         return tr("an unusable NVIDIA driver or GPU, {os} {arch}", **facts)
-    gpus = ", ".join(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
+    gpus = series(dict.fromkeys(_gpu(gpu, machine.gpus) for gpu in machine.gpus))
     if machine.driver is None:
         return tr("{gpus}, driver not stated", gpus=gpus)
     if machine.driver.cuda is None:
@@ -116,7 +116,7 @@ def _system(machine: Machine) -> str:
         parts.append("WSL2")
     if system.container:
         parts.append(tr("in a {kind} container", kind=system.container))
-    return ", ".join(parts)
+    return series(parts)
 
 
 def _toolkit(machine: Machine) -> list[str]:

@@ -17,7 +17,7 @@ from gpuenv.formats import toml
 from gpuenv.formats.environment_yml import name_of, variables_of
 from gpuenv.formats.file_indexes import FileOrigin, addressed, places_of
 from gpuenv.formats.text import summary
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.model.locked import Locked, LockedFile
 from gpuenv.model.match_spec import MatchSpec, parse_match_spec
@@ -124,7 +124,7 @@ def left_out_variables(plan: Plan) -> tuple[str, ...]:
     """Say in a comment which variables were left out, if any were."""
     names = [name for name in variables_of(plan) if name not in plain_variables(plan)]
     text = N_("left as they are, as a shell would expand them: the variables {names}")
-    return (tr(text, names=", ".join(names)),) if names else ()
+    return (tr(text, names=series(names)),) if names else ()
 
 
 def _system(cuda: str | None, glibc: tuple[int, ...] | None) -> dict[str, Any]:

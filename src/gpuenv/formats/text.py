@@ -9,7 +9,7 @@ from gpuenv.formats.fact_source import said_source
 from gpuenv.formats.machine import describe
 from gpuenv.formats.shell import one_line
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import N_, ngettext, tr
+from gpuenv.i18n.messages import N_, ngettext, series, tr
 from gpuenv.model.plan import CPU_BUILD, CUDA_ON_CPU, Download, Plan, PlannedPackage
 
 
@@ -86,7 +86,7 @@ def _origin(plan: Plan) -> str:
         for package in plan.packages
         if package.index
     )
-    places = ", ".join(dict.fromkeys(hosts))
+    places = series(dict.fromkeys(hosts))
     if plan.download is not None:
         return _brought(places, plan.download)
     sizes = [package.size for package in plan.packages]

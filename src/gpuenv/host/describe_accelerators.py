@@ -9,7 +9,7 @@ from itertools import zip_longest
 from msgspec.structs import replace
 
 from gpuenv.host.described import JETSON, MAC, DescribedReleases, NamedDevice
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerator_names import AcceleratorNames, NamedDevices
 from gpuenv.knowledge.accelerators import AcceleratorArchitecture, AcceleratorDevice, Accelerators
 from gpuenv.knowledge.jetson_releases import newest_until
@@ -150,7 +150,7 @@ def _check(machine: Machine, asked: DescribedReleases) -> None:
         parse_machine(render_machine(machine))
     except ValueError as error:
         names = ("macos", "l4t", "jetpack", "cann", "amdgpu")
-        given = ", ".join(
+        given = series(
             f"--{name} {getattr(asked, name)}" for name in names if getattr(asked, name) is not None
         )
         raise UsageError(
@@ -168,7 +168,7 @@ def _l4t_of(jetpack: str, known: Accelerators) -> str:
         raise UsageError(
             tr("no JetPack {version} is known", version=jetpack),
             code="unknown-jetpack",
-            fixes=(Fix(tr("known are {versions}", versions=", ".join(releases))),),
+            fixes=(Fix(tr("known are {versions}", versions=series(releases))),),
         )
     return found
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gpuenv.host.nvidia.reading import GpuReading
 from gpuenv.host.nvidia.smi_messages import Complaint, repair_of
-from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.model.machine import Gpu, Problem, System
 
 
@@ -49,9 +49,9 @@ def driver_unknown() -> Problem:
 
 def no_driver(names: Iterable[str], bound: Iterable[str]) -> Problem:
     """Report hardware without NVIDIA's driver; `bound` are the drivers in its place."""
-    others = ", ".join(dict.fromkeys(bound))
+    others = series(dict.fromkeys(bound))
     facts = {
-        "there": ", ".join(dict.fromkeys(names)),
+        "there": series(dict.fromkeys(names)),
         "because": tr(" (`{others}` has it)", others=others) if others else "",
     }
     message = tr(
@@ -132,7 +132,7 @@ def about_gpu(gpu: Gpu, *, virtual: bool, ambiguous: bool) -> Iterable[Problem]:
 
 def hidden(gpus: Iterable[Gpu], value: str) -> Problem:
     """Report the GPUs that CUDA_VISIBLE_DEVICES hides."""
-    indices = ", ".join(str(gpu.index) for gpu in gpus)
+    indices = series(str(gpu.index) for gpu in gpus)
     message = tr(
         "`CUDA_VISIBLE_DEVICES={value}` hides GPU {indices}: unset it to use all; with "
         "`CUDA_DEVICE_ORDER=PCI_BUS_ID` its numbers match `nvidia-smi`",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 ENGLISH = "en"
@@ -36,6 +36,11 @@ def N_(template: str) -> str:  # noqa: N802 - gettext's name for it
 def tr(template: str, /, **facts: object) -> str:
     """Fill `template` (or its translation) with the facts named in it."""
     return _catalogue.get(template, template).format(**facts)
+
+
+def series(items: Iterable[str]) -> str:
+    """Join words as the language does: `a, b` in English, `a、b` in Chinese."""
+    return (", " if current_language() == ENGLISH else "、").join(items)
 
 
 def ngettext(singular: str, plural: str, count: int) -> str:

@@ -13,7 +13,7 @@ from packaging.version import Version
 from gpuenv import __version__, matrices
 from gpuenv.files.write_output import write_file
 from gpuenv.formats.dockerfile import IGNORED, render_dockerfile
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.images.base_images import SLIM, alone, bases_for, choose_bases, least_driver, parse_images
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.locks.lock_plan import lock_plan
@@ -159,7 +159,7 @@ def _warnings(locked: Locked, build: BaseImage, options: PlanOptions) -> Iterato
         yield PlanWarning("cpu-image", text)
     sources = [file.filename for file in locked.files if not file.is_wheel]
     if sources and build.flavour == SLIM:
-        text = tr("{files}: add --base cuda-devel if a compiler is needed", files=", ".join(sources))
+        text = tr("{files}: add --base cuda-devel if a compiler is needed", files=series(sources))
         yield PlanWarning("image-compiles", text)
     if plan.sources.access.ca_bundle:
         text = tr("the image is built without the certificates in {file}", file=plan.sources.access.ca_bundle)

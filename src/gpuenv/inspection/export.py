@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from gpuenv.changes.open_environment import ChangeOptions, Opened, requirements_of, sources_of, texts_of
 from gpuenv.environments.conda.meta import installed_names
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.installers import uv_compile as resolver
 from gpuenv.model.conda import CondaChannel, CondaPlan, CondaRecord
@@ -235,7 +235,7 @@ def _on_this_machine(installed: tuple[Installed, ...]) -> tuple[PlanWarning, ...
     if not local:
         return ()
     template = N_("{names}: installed from a directory on this machine; an index may have something else")
-    return (PlanWarning("from-a-folder", tr(template, names=", ".join(local))),)
+    return (PlanWarning("from-a-folder", tr(template, names=series(local))),)
 
 
 def in_conda(plan: Plan, opened: Opened, machine: Machine, *, mixed: bool) -> Plan:

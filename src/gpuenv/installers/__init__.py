@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.protocol import CondaManager, InstallRequest, Manager
 from gpuenv.model.errors import Fix, UsageError
 
@@ -48,5 +48,5 @@ def _check(name: str, known: tuple[str, ...]) -> None:
         raise UsageError(
             tr("`{name}` is not a known installer", name=name),
             code="unknown-manager",
-            fixes=(Fix(tr("choose one of {names}", names=", ".join(MANAGERS))),),
+            fixes=(Fix(tr("choose one of {names}", names=series(MANAGERS))),),
         )

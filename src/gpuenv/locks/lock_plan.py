@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from gpuenv.formats.requirements import for_conda_tools
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.indexes.mirrors.canonical_urls import (
     Official,
     canonical_file,
@@ -246,7 +246,7 @@ def _needs(plan: Plan, environ: Mapping[str, str]) -> tuple[str | None, tuple[st
 def _warnings(files: tuple[LockedFile, ...]) -> Iterator[PlanWarning]:
     local = [file.filename for file in files if not is_remote(file.url)]
     if local:
-        text = tr("{files}: only on this machine; the lock cannot be used elsewhere", files=", ".join(local))
+        text = tr("{files}: only on this machine; the lock cannot be used elsewhere", files=series(local))
         yield PlanWarning("lock-local", text)
     for file in files:
         if not file.is_wheel:

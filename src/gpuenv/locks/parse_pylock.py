@@ -15,7 +15,7 @@ from packaging.markers import Environment
 from packaging.tags import Tag, compatible_tags, cpython_tags, mac_platforms
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerator_facts import parse_release
 from gpuenv.model.capability import parse_architecture
 from gpuenv.model.locked import LockedFile
@@ -121,7 +121,7 @@ def _without_a_file(lock: Pylock, text: str) -> str | None:
         return None
     names = (wheel.filename.removesuffix(".whl") for wheel in package.wheels)
     tags = dict.fromkeys("-".join(name.split("-")[-3:]) for name in names)
-    return tr("`{name}` is available for {tags} only", name=package.name, tags=", ".join(tags))
+    return tr("`{name}` is available for {tags} only", name=package.name, tags=series(tags))
 
 
 def compatible_with(python: PythonOffer, target: Target) -> tuple[Tag, ...]:

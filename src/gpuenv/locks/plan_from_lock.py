@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.indexes.urls import is_remote
 from gpuenv.installers import WHEEL_MANAGERS
 from gpuenv.locks.judge_lock import exactly, judge_lock
@@ -58,7 +58,7 @@ def for_lock(options: PlanOptions, path: Path) -> PlanOptions:
         "-f": options.environment_file,
         "--channel": options.channel != "auto",
     }
-    named = ", ".join(name for name, value in given.items() if value)
+    named = series(name for name, value in given.items() if value)
     if named:
         message = tr("a lock lists everything to install: {named} cannot be used with it", named=named)
         raise UsageError(message, code="usage")

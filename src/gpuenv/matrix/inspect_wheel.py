@@ -12,7 +12,7 @@ from msgspec import Struct
 from gpuenv.http import HttpClient, HttpProblem
 from gpuenv.http.ranges import ByteRanges
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.link import split_url
 from gpuenv.indexes.urls import is_remote, local_path
 from gpuenv.knowledge.accelerators import AcceleratorArchitecture
@@ -87,7 +87,7 @@ def _named(location: str) -> WheelFile:
         ) from None
     if file.name not in PROJECTS:
         raise UsageError(
-            tr("`{name}` is not one of {projects}", name=file.name, projects=", ".join(PROJECTS)),
+            tr("`{name}` is not one of {projects}", name=file.name, projects=series(PROJECTS)),
             code="unknown-project",
             fixes=(Fix(tr("give a wheel of one of these")),),
         )

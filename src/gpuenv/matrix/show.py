@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.schema.tables import FIELDS
 from gpuenv.matrix_checks.keys import MatrixFault, MatrixNote, Row
 from gpuenv.matrix_checks.manifest import MANIFEST, shrunk, vanished
@@ -118,9 +118,7 @@ def _unknown(table: str) -> UsageError:
     fixes = (
         [Fix(tr("did you mean `{table}`?", table=near[0]), f"gpuenv matrix show {near[0]}")] if near else []
     )
-    fixes.append(
-        Fix(tr("the tables are {tables}", tables=", ".join(f"`{name}`" for name in matrices.TABLES)))
-    )
+    fixes.append(Fix(tr("the tables are {tables}", tables=series(f"`{name}`" for name in matrices.TABLES))))
     return UsageError(
         tr("there is no matrix `{table}`", table=table), code="unknown-table", fixes=tuple(fixes)
     )

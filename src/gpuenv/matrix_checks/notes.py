@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import CompanionRelease
 from gpuenv.matrix_checks.keys import MatrixNote, Row, row_key
@@ -53,7 +53,7 @@ def _gpus_without_build(knowledge: Knowledge) -> Iterator[MatrixNote]:
 def _some(names: Sequence[str]) -> str:
     shown = [*names[:_MOST_NAMES]]
     more = len(names) - len(shown)
-    return ", ".join([*shown, tr("{count} more", count=more)] if more else shown)
+    return series([*shown, tr("{count} more", count=more)] if more else shown)
 
 
 def _has_build(capability: ComputeCapability, knowledge: Knowledge) -> bool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.matrix_checks.keys import Complaints, Row, Rows, compares
 from gpuenv.matrix_checks.refresh_targets import TORCH, platform_of, pythons_of
 from gpuenv.model.variant import Variant
@@ -88,7 +88,7 @@ def _rows_have_the_pythons_listed(torch: Rows, wheels: Rows) -> Complaints:
     for row in torch:
         missing = pythons.get(_key_of_row(row), set()) - set(row["pythons"])
         if missing:
-            yield row, tr("wheels.json lists files for {pythons} too", pythons=", ".join(sorted(missing)))
+            yield row, tr("wheels.json lists files for {pythons} too", pythons=series(sorted(missing)))
 
 
 def _key_of_row(row: Row) -> _BuildKey:

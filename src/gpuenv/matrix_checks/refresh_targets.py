@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.matrix_checks.keys import Row
 from gpuenv.matrix_checks.serialise import python_order
 from gpuenv.model.index import Listing
@@ -57,9 +57,7 @@ def _parse_only(text: str) -> Requirement:
             tr("`{text}` is not a valid requirement (example: torch>=2.12)", text=text)
         ) from None
     if canonicalize_name(wanted.name) not in PROJECTS:
-        raise ValueError(
-            tr("`{name}` is not one of {projects}", name=wanted.name, projects=", ".join(PROJECTS))
-        )
+        raise ValueError(tr("`{name}` is not one of {projects}", name=wanted.name, projects=series(PROJECTS)))
     return wanted
 
 

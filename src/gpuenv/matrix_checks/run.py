@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.schema.field_types import check_fields
 from gpuenv.knowledge.schema.tables import FIELDS
 from gpuenv.matrix_checks import (  # noqa: F401 - each registers its comparisons
@@ -68,7 +68,7 @@ def _check_row(table: str, row: Any) -> Iterator[str]:
     kinds = FIELDS[table]
     kind = None if None in kinds else row.get("kind")
     if not isinstance(kind, str | None) or kind not in kinds:
-        facts = {"value": kind, "allowed": ", ".join(map(str, kinds))}
+        facts = {"value": kind, "allowed": series(map(str, kinds))}
         yield "`kind`: " + tr("{value!r} is not one of {allowed}", **facts)
         return
     wrong = tuple(check_fields(row, kinds[kind]))

@@ -13,7 +13,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from gpuenv.http import HttpClient
 from gpuenv.http.errors import limits_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
 from gpuenv.indexes.mirrors.measurements import (
@@ -197,7 +197,7 @@ def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: di
         raise Unreachable(message, code="mirrors-down", because=because, fixes=(fix,), data=data)
     if options.asked_for is not None and not checked.holding:
         raise Unsatisfiable(
-            tr("no responding mirror has {file} complete", file=", ".join(checked.files)),
+            tr("no responding mirror has {file} complete", file=series(checked.files)),
             code="mirrors-without-file",
             because=because,
             fixes=(Fix(tr("check the files of this machine's plan"), "gpuenv mirrors check"),),

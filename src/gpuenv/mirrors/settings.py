@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from gpuenv.config_edit import condarc, pip_conf, uv_toml
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.indexes.configuration.locations import ConfigurationFolders, Scope
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import correction, mirror_of_url
@@ -98,7 +98,7 @@ def _not_carried(tool: Tool, mirror: Mirror, mirrors: tuple[Mirror, ...]) -> Usa
     return UsageError(
         tr("the mirror `{name}` has no {part} for {tool}", name=mirror.name, part=part, tool=tool),
         code="mirror-without-part",
-        fixes=(Fix(tr("choose one of {names}", names=", ".join(others))),),
+        fixes=(Fix(tr("choose one of {names}", names=series(others))),),
     )
 
 

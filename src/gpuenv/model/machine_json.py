@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from packaging.version import InvalidVersion
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.accelerator import ACCELERATOR_KINDS, Accelerator, AcceleratorKind
 from gpuenv.model.capability import ComputeCapability, parse_compute_capability
 from gpuenv.model.json_fields import Fields, wrong
@@ -181,7 +181,7 @@ def parse_kind(text: str) -> AcceleratorKind:
         if kind == wanted:
             return kind
     raise ValueError(
-        tr("`{text}` is not a kind of accelerator ({known})", text=text, known=", ".join(ACCELERATOR_KINDS))
+        tr("`{text}` is not a kind of accelerator ({known})", text=text, known=series(ACCELERATOR_KINDS))
     )
 
 

@@ -19,7 +19,7 @@ from gpuenv.environments.run_steps import StepEnvironment, run_steps
 from gpuenv.files.cache_lock import lock_shared
 from gpuenv.files.disk_space import check_unpacked_space, first_writable, is_same_disk
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.mirrors.load import Mirrors, load_mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.installers import CONDA_MANAGERS, rattler, uv
@@ -131,7 +131,7 @@ def _make_with_tool(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> N
 def _make_with_rattler(plan: Plan, wanted: CondaWanted, making: CondaCreation) -> None:
     running = making.running
     calling = _calling_for(plan, running)
-    channels = ", ".join(channel.name for channel in wanted.channels)
+    channels = series(channel.name for channel in wanted.channels)
     running.tell(tr("selecting packages from {channels}", channels=channels))
     solved = rattler.solve_somewhere(wanted, calling)
     running.tell(

@@ -15,7 +15,7 @@ from gpuenv.environments.listing import Environment, find_environment, list_envi
 from gpuenv.environments.pending import is_at_work, is_half_done, is_pending
 from gpuenv.environments.record import read_record
 from gpuenv.environments.store import find_store, is_path
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Fix, UsageError, VerificationFailed
 from gpuenv.on_disk.places import EnvironmentPaths
 
@@ -136,7 +136,7 @@ def unknown(name: str, environ: Mapping[str, str]) -> UsageError:
 
     names = [environment.paths.name for environment in list_environments(find_store(environ))]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    meant = Fix(tr("did you mean {names}?", names=", ".join(f"`{item}`" for item in close)))
+    meant = Fix(tr("did you mean {names}?", names=series(f"`{item}`" for item in close)))
     return UsageError(
         tr("gpuenv has not created an environment `{name}`", name=name),
         code="unknown-environment",

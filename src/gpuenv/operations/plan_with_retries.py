@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv import matrices
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.mirrors.load import Mirrors
 from gpuenv.indexes.mirrors.lookup import mirror_at
 from gpuenv.model.errors import Because, GpuenvError, InstallFailed, Unreachable, Unsatisfiable
@@ -144,7 +144,7 @@ class Fallback:
     def _blame_of_files(self, error: StackNotFetchedError) -> MirrorFailure | None:
         urls = tuple(missed.place.index for missed in error.missed)
         problem = f"{error.file.filename} {error.missed[0].reason}"
-        labels = ", ".join(dict.fromkeys(label_of(url, self._mirrors) for url in urls))
+        labels = series(dict.fromkeys(label_of(url, self._mirrors) for url in urls))
         keys = frozenset(key for url in urls for key in self._names(url))
         return MirrorFailure(labels, problem, (keys,)) if keys - self.options.excluding else None
 
@@ -161,7 +161,7 @@ class Fallback:
     def _instead(self, failure: MirrorFailure, plan: Plan) -> str:
         indexes = (plan.sources.index_url, *(item.index for item in plan.packages))
         used = (label_of(index, self._mirrors) for index in indexes if index)
-        names = ", ".join(dict.fromkeys(used))
+        names = series(dict.fromkeys(used))
         return tr("{fault}; trying again with {used}", fault=_fault_text(failure), used=names)
 
     def _with_trials(self, error: GpuenvError) -> GpuenvError:

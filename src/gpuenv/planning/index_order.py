@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 from packaging.requirements import Requirement
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.indexes.configuration.installer_default import default_index
 from gpuenv.indexes.mirrors.lookup import mirror_of_url
 from gpuenv.indexes.urls import is_remote
@@ -54,7 +54,7 @@ def unread_private(
     Of several indexes the first that has a name serves it. If the private index cannot be read, a package of
     that name published elsewhere would be installed instead. uv stops here, too.
     """
-    names = ", ".join(dict.fromkeys(item.name for item in wanted if item.url is None))
+    names = series(dict.fromkeys(item.name for item in wanted if item.url is None))
     extra = (
         {}
         if listed.configured.no_index

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gpuenv.files.read_text import decode, read_text
 from gpuenv.host.problems import driver_unknown
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.jetson_boards import with_board_told
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.accelerator import AcceleratorKind
@@ -190,7 +190,7 @@ def _refuse_translated(machine: Machine) -> None:
 def refuse_other_builds(machines: tuple[Machine, ...], *, cpu: bool) -> None:
     """Raise Unsatisfiable where a plan for CUDA or the CPU alone would pass over a card, unasked."""
     for machine in machines:
-        names = ", ".join(
+        names = series(
             item.name or item.vendor for item in machine.accelerators if item.discrete and item.kind
         )
         if names and machine.without_gpu and not cpu:

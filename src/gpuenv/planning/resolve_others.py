@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
@@ -152,7 +152,7 @@ def _with_build_warning(plan: Plan, built: tuple[ResolvedFile, ...]) -> Plan:
 
 
 def _named(files: tuple[ResolvedFile, ...]) -> str:
-    return ", ".join(f"{file.name} {file.version}" for file in files)
+    return series(f"{file.name} {file.version}" for file in files)
 
 
 def _worth_trying(solutions: Sequence[Solution], failures: list[FailedSolution]) -> Iterator[Solution]:
@@ -206,7 +206,7 @@ def only_fitting(outcome: Resolved | Unresolvable, target: Target) -> Resolved |
     if name is None:
         return outcome
     libc = sorted({f"{machine.system.libc} {machine.system.libc_version}" for machine in target.machines})
-    return Unresolvable(tr("{file} does not run with {there}", file=name, there=", ".join(libc)), ())
+    return Unresolvable(tr("{file} does not run with {there}", file=name, there=series(libc)), ())
 
 
 def packages_of(resolved: Resolved) -> tuple[PlannedPackage, ...]:

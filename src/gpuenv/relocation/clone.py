@@ -20,7 +20,7 @@ from gpuenv.environments.listing import Environment, note_external
 from gpuenv.environments.os_errors import converting_os_errors
 from gpuenv.environments.record import Record
 from gpuenv.environments.store import is_path
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because, Fix, InstallFailed
 from gpuenv.model.machine import Machine
 from gpuenv.on_disk.directories import remove_tree
@@ -112,7 +112,7 @@ def _check_same(source: EnvironmentPaths, environment: EnvironmentPaths) -> None
         raise InstallFailed(
             tr("`{name}` changed while it was copied", name=source.name),
             code="environment-changed",
-            because=(Because(", ".join(different), str(source.path)),),
+            because=(Because(series(different), str(source.path)),),
             fixes=(Fix(tr("run the command again")),),
         )
 

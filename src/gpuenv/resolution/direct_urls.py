@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.secrets.url_credentials import redact_credentials
@@ -68,10 +68,8 @@ def refuse_building(requirements: Iterable[str]) -> None:
 def warn_of_unresolved(requirements: tuple[str, ...]) -> tuple[PlanWarning, ...]:
     """Warn of requirements that a plan leaves out of its resolution: to read them would run their code."""
     filled = set(part_by_address(requirements).filled)
-    run = ", ".join(
-        redact_credentials(requirement) for requirement in requirements if requirement not in filled
-    )
-    sent = ", ".join(redact_credentials(requirement) for requirement in requirements if requirement in filled)
+    run = series(redact_credentials(requirement) for requirement in requirements if requirement not in filled)
+    sent = series(redact_credentials(requirement) for requirement in requirements if requirement in filled)
     texts = (
         run
         and tr(
@@ -96,6 +94,6 @@ def warn_of_building(names: tuple[str, ...]) -> tuple[PlanWarning, ...]:
     text = tr(
         "{packages}: the index has no wheel; building it, for its metadata and at install, runs its code"
         " (--only-binary refuses that)",
-        packages=", ".join(names),
+        packages=series(names),
     )
     return (PlanWarning("built-for-metadata", text),)

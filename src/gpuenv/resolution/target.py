@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.accelerator import AcceleratorKind
@@ -148,7 +148,7 @@ def common_platform(machines: tuple[Machine, ...]) -> Platform:
     platforms = {platform_of(machine) for machine in machines}
     if len(platforms) > 1:
         raise UsageError(
-            tr("the machines have different platforms: {names}", names=", ".join(sorted(platforms))),
+            tr("the machines have different platforms: {names}", names=series(sorted(platforms))),
             code="mixed-platforms",
             fixes=(Fix(tr("plan for each platform separately")),),
         )
@@ -203,13 +203,13 @@ def _chosen_gpus(machine: Machine, devices: tuple[int, ...]) -> tuple[Gpu, ...]:
 
 def _no_such_device(missing: tuple[int, ...], machine: Machine) -> UsageError:
     return UsageError(
-        tr("there is no device {indices} on this machine", indices=", ".join(map(str, missing))),
+        tr("there is no device {indices} on this machine", indices=series(map(str, missing))),
         code="no-such-device",
         because=(
             Because(
                 tr(
                     "it has {devices}",
-                    devices=", ".join(f"{gpu.index}: {gpu.name}" for gpu in machine.gpus) or tr("no GPU"),
+                    devices=series(f"{gpu.index}: {gpu.name}" for gpu in machine.gpus) or tr("no GPU"),
                 ),
                 machine.source_of("gpus"),
             ),

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, overload
 
 from msgspec import Struct, json
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.signatures.cases import SignatureCase
 from gpuenv.signatures.clauses import Clause
 from gpuenv.signatures.packs import PACKS, PackName
@@ -195,5 +195,5 @@ def _way(needs: Iterable[str]) -> Way:
 def checked_choice(value: Any, allowed: tuple[Any, ...]) -> Any:
     """Return a value that is one of those allowed; raise ValueError for any other."""
     if value not in allowed:
-        raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(allowed)))
+        raise ValueError(tr("{value!r} is not one of {allowed}", value=value, allowed=series(allowed)))
     return value

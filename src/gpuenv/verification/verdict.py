@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.verification.report import DeviceReport, Report, TorchReport
@@ -183,7 +183,7 @@ def _judge_tests(device: DeviceReport, report: Report) -> Finding | None:
     )
     if not failed:
         return None
-    names = ", ".join(f"`{test.id}`" for test in failed)
+    names = series(f"`{test.id}`" for test in failed)
     detail = next((test.detail for test in reversed(failed) if test.id == "architectures"), failed[0].detail)
     facts = {"names": names, "where": label(device.index), "detail": detail}
     return Finding("test-failed", tr("{names} failed on {where}: {detail}", **facts))

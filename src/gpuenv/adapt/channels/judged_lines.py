@@ -15,7 +15,7 @@ from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChan
 from gpuenv.adapt.nearest.other_pins import python_tag_of
 from gpuenv.adapt.nearest.request import Wishes, exact_release, requirement_of
 from gpuenv.adapt.nearest.resolver_changes import widened
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.model.errors import Because
 from gpuenv.model.match_spec import MatchSpec, parse_match_spec
@@ -112,7 +112,7 @@ def _judged(
     if spec.channel is not None or spec.name not in packages.asked:
         return None
     if packages.is_lacking(spec.name):
-        facts = {"channels": ", ".join(packages.channels), "package": spec.name, "platform": judging.platform}
+        facts = {"channels": series(packages.channels), "package": spec.name, "platform": judging.platform}
         because = Because(
             tr("no package `{package}` for {platform} is on {channels}", **facts), _source(packages)
         )
@@ -179,5 +179,5 @@ def _needs(found: tuple[str, str], name: str, packages: ChannelPackages) -> Beca
 
 
 def _source(packages: ChannelPackages, name: str | None = None) -> str:
-    channel = packages.channel_of(name) if name else ", ".join(packages.channels)
+    channel = packages.channel_of(name) if name else series(packages.channels)
     return tr("channel {name}", name=channel)

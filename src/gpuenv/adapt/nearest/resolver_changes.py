@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
 from gpuenv.adapt.nearest.request import Wishes, public, requirement_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because
 from gpuenv.resolution.request import STACK, admits
 
@@ -83,7 +83,7 @@ def freed_of_builds(
     foreign = sorted({f"{tag[2]}.{tag[3:]}" for tag in tags if tag not in (None, wanted)})
     if not foreign:
         return result
-    text = tr("it was solved for Python {version}", version=", ".join(foreign))
+    text = tr("it was solved for Python {version}", version=series(foreign))
     changes = list(result)
     for line in exported:
         requirement = requirement_of(line)

@@ -21,7 +21,7 @@ from gpuenv.adapt.patch.edit import (
     replacement,
 )
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because, UsageError
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.request import STACK
@@ -50,7 +50,7 @@ def adapted_files(project: Project, changes: tuple[RequirementChange, ...]) -> t
 
 def unchangeable(paths: tuple[str, ...], error: ValueError) -> UsageError:
     """Return the error of files that cannot be changed as they must be."""
-    files, reason = ", ".join(f"`{shown(path)}`" for path in paths), reason_of(error)
+    files, reason = series(f"`{shown(path)}`" for path in paths), reason_of(error)
     return UsageError(
         tr("{files} cannot be adapted: {reason}", files=files, reason=reason),
         code="bad-left-file",

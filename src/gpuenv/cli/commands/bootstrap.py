@@ -17,7 +17,7 @@ from gpuenv.cli.output import note, print_file
 from gpuenv.cli.progress import following
 from gpuenv.files.write_output import write_file
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 
 _MAY_RUN = 0o111
 _SEPARATORS = tuple(filter(None, (os.sep, os.altsep)))
@@ -69,7 +69,7 @@ def _write_folder(folder: Path, script: Script, console: Console) -> None:
             return
         facts = {"count": files, "size": render_size(to_come), "folder": folder / WHEELS}
         note(tr("{count} files, {size} to fetch into {folder}", **facts))
-        others = ", ".join(f"`{name}`" for name in script.names if name not in script.pinned)
+        others = series(f"`{name}`" for name in script.names if name not in script.pinned)
         if others:
             text = N_(
                 "without the packages of {names}, which each machine resolves itself: --pin resolves them now"

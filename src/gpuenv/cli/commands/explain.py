@@ -11,7 +11,7 @@ from gpuenv.cli.output import print_data
 from gpuenv.explanation.explain import explain_text, match_data, no_error_data
 from gpuenv.explanation.input_text import read_input_text
 from gpuenv.explanation.render import render_explanation
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import UsageError
 from gpuenv.signatures.packs import PACKS, PackName, chosen_packs
 
@@ -49,6 +49,6 @@ def _pack(name: str) -> PackName:
         return next(pack for pack in PACKS if pack == name)
     except StopIteration:
         raise UsageError(
-            tr("unknown pack: `{name}`; the packs are {packs}", name=name, packs=", ".join(PACKS)),
+            tr("unknown pack: `{name}`; the packs are {packs}", name=name, packs=series(PACKS)),
             code="unknown-pack",
         ) from None

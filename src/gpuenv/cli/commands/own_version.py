@@ -11,7 +11,7 @@ from msgspec import to_builtins
 from gpuenv import __version__
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import note
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.operations.latest_version import OnIndex, ask_indexes, is_newer, newest
 
 
@@ -57,6 +57,6 @@ def _lines(indexes: tuple[OnIndex, ...]) -> Iterator[str]:
     elif best is not None:
         yield tr("no newer version is listed: {url} has {version}", url=best.url, version=best.newest)
     elif read:
-        yield tr("gpuenv is not listed on {urls}", urls=", ".join(read))
+        yield tr("gpuenv is not listed on {urls}", urls=series(read))
     else:
         yield tr("cannot check for a newer version: no index could be reached")

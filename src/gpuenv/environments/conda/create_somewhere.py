@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gpuenv.environments.conda.create import CondaRunning, create_environment
 from gpuenv.environments.conda.package_cache import package_files, unpacked
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.conda.solve import Solved, solve_somewhere, without_url
 from gpuenv.installers.conda.tool import CondaTool
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Unreachable
@@ -55,7 +55,7 @@ def _name_packages(error: GpuenvError, tool: CondaTool, solved: Solved, running:
     suspects = [record for record in solved.fetch if not unpacked(record, caches)]
     url = str((error.data or {}).get("url") or "")
     named = [record for record in suspects if url.endswith(f"/{record.filename}")] or suspects
-    names = ", ".join(record.filename for record in named[:_SHOWN])
+    names = series(record.filename for record in named[:_SHOWN])
     if names:
         error.message = tr("{tool} got a corrupt package: {names}", tool=tool.tool, names=names)
     for record in named:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuenv.files.read_limited import read_limited_text
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.conda.check_solution import channel_name, check_solved
 from gpuenv.installers.conda.commands import environment_python
 from gpuenv.model.conda import CondaPin, CondaRecord
@@ -94,7 +94,7 @@ def problem_in(
             "{count} of {all} packages are missing: {names}",
             count=len(missing),
             all=len(records),
-            names=", ".join(f"{record.name} {record.version} {record.build}" for record in missing[:_SHOWN]),
+            names=series(f"{record.name} {record.version} {record.build}" for record in missing[:_SHOWN]),
         )
     try:
         pinned = tuple(

@@ -17,7 +17,7 @@ from gpuenv.fleet.engines.slurm_jobs import Job, Jobs
 from gpuenv.fleet.engines.slurm_limit import HostPattern, parse_limit
 from gpuenv.fleet.engines.slurm_text import NODE_FORMAT, SlurmNode, last_words, parse_nodes
 from gpuenv.fleet.run_model import Action, HostResult, NodeTask, OnHost
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.process.guardian import temporary_folder
 from gpuenv.process.subprocesses import Completed, run
@@ -122,7 +122,7 @@ class Slurm(Struct, frozen=True):
         return UsageError(
             tr("Slurm has no nodes in the partition `{name}`", name=self.partition),
             code="no-hosts",
-            fixes=tuple(Fix(tr("name a partition: {names}", names=", ".join(names))) for _ in names[:1]),
+            fixes=tuple(Fix(tr("name a partition: {names}", names=series(names))) for _ in names[:1]),
         )
 
     def _ask(self, program: str, *arguments: str) -> Completed:

@@ -10,7 +10,7 @@ from gpuenv.fleet.grouping.compatibility import GroupResolver
 from gpuenv.fleet.grouping.groups import Split
 from gpuenv.fleet.grouping.machine_classes import MachineClass, joint_target, picked
 from gpuenv.fleet.grouping.set_cover import bits
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.capability import ComputeCapability
 from gpuenv.model.machine import DriverVersion
 from gpuenv.model.plan import Advice
@@ -59,8 +59,8 @@ def listed(names: Iterable[str]) -> str:
     """Name machines in a sentence: the first of them, and how many more there are."""
     values = list(names)
     if len(values) <= _MOST_NAMES + 1:
-        return ", ".join(values)
-    first = ", ".join(values[:_MOST_NAMES])
+        return series(values)
+    first = series(values[:_MOST_NAMES])
     return tr("{names} and {count} more", names=first, count=len(values) - _MOST_NAMES)
 
 
@@ -134,7 +134,7 @@ def _say_update(update: _Update, fleet: PartedMachines) -> Advice:
 
 
 def _needs_driver(floor: DriverVersion, names: tuple[str, ...]) -> str:
-    return tr("driver {floor} or newer on {machines}", floor=floor, machines=", ".join(names))
+    return tr("driver {floor} or newer on {machines}", floor=floor, machines=series(names))
 
 
 def _without_machines(fleet: PartedMachines) -> Advice | None:
@@ -149,7 +149,7 @@ def _without_machines(fleet: PartedMachines) -> Advice | None:
         machines=listed(out),
         build=_build(largest.choice),
     )
-    return Advice(text, tr("a plan without {machines}", machines=", ".join(out)))
+    return Advice(text, tr("a plan without {machines}", machines=series(out)))
 
 
 def _without_gpu(fleet: PartedMachines) -> Advice | None:
@@ -241,7 +241,7 @@ def _say_without(
 
 
 def _needs_fewer(gpu: str, machines: tuple[str, ...], gone: tuple[str, ...] = ()) -> str:
-    facts = {"gpu": gpu, "machines": ", ".join(machines), "others": ", ".join(gone)}
+    facts = {"gpu": gpu, "machines": series(machines), "others": series(gone)}
     if not gone:
         return tr("{machines} without {gpu}", **facts)
     return tr("{machines} without {gpu}, and a plan without {others}", **facts)

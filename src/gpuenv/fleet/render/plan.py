@@ -11,7 +11,7 @@ from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.formats.json import render_plan_data
 from gpuenv.formats.shell import one_line
 from gpuenv.formats.text import render_stack
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.machine import Machine
 
 _LONGEST = 60
@@ -61,7 +61,7 @@ def gpus_in_words(machine: Machine) -> str | None:
         (item.name or item.vendor, item.architecture) for item in machine.accelerators
     )
     words = (f"{count} x {_name(gpu)}" if count > 1 else _name(gpu) for gpu, count in counts.items())
-    text = ", ".join(words)
+    text = series(words)
     return (text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}...") or None
 
 
@@ -90,7 +90,7 @@ def _group(position: int, group: FleetGroup, fleet: FleetPlan, *, verbose: bool)
     facts = {
         "number": position,
         "platform": group.platform,
-        "names": ", ".join(fleet.names(group)) if verbose else listed(fleet.names(group)),
+        "names": series(fleet.names(group)) if verbose else listed(fleet.names(group)),
     }
     return (
         tr("group {number} ({platform}): {names}", **facts) + "\n" + render_stack(group.plan, verbose=verbose)

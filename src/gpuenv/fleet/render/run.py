@@ -10,7 +10,7 @@ from gpuenv.fleet.grouping.advice import listed
 from gpuenv.fleet.render.plan import driver_of, gpus_in_words, render_fleet_data, torch_of
 from gpuenv.fleet.run_model import FleetRun, HostOutcome, OutcomeState
 from gpuenv.formats.shell import one_line
-from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.model.errors import (
     Because,
     Fix,
@@ -101,7 +101,7 @@ def host_name(host: str) -> str:
 def pythons_of(outcome: HostOutcome) -> str | None:
     """Return the releases of Python that environments can be made of there."""
     versions = outcome.machine.pythons if outcome.machine else ()
-    return ", ".join(dict.fromkeys(".".join(python.version.split(".")[:2]) for python in versions)) or None
+    return series(dict.fromkeys(".".join(python.version.split(".")[:2]) for python in versions)) or None
 
 
 def state_of(outcome: HostOutcome) -> str:
@@ -124,7 +124,7 @@ def _proved_torch(outcome: HostOutcome) -> str | None:
 def counts_in_words(run: FleetRun) -> str:
     """Return how many hosts came to what: `3 made, 1 unchanged, 1 unreachable`."""
     counts = Counter(outcome.state for outcome in run.hosts)
-    return ", ".join(
+    return series(
         tr("{count} {state}", count=counts[state], state=gettext(words))
         for state, words in STATES.items()
         if counts[state]

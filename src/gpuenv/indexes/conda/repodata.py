@@ -19,7 +19,7 @@ from gpuenv.http.freshness import Validators
 from gpuenv.http.pool import in_turns
 from gpuenv.http.streams import Stream, Streams
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.conda.parse_repodata import parse_repodata
 from gpuenv.indexes.conda.parse_shards import INDEX_FILE, ShardIndex, parse_shard, parse_shard_index
 from gpuenv.indexes.conda.record import Entries, Folder, join_path, package_of, select_records
@@ -123,7 +123,7 @@ class _FolderReader:
     def _from_cache(self) -> tuple[StoredRecords, str | None]:
         if self._kept is None:
             raise HttpProblem(tr("is not in the cache"))
-        lacking = ", ".join(f"`{name}`" for name in sorted(self._names - self._kept.names))
+        lacking = series(f"`{name}`" for name in sorted(self._names - self._kept.names))
         lack = tr("is in the cache without {names}", names=lacking) if lacking else None
         return self._selected(self._kept), lack
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Because
 from gpuenv.model.index import IndexSource, Listing
 from gpuenv.model.mirror import Mirror
@@ -51,7 +51,7 @@ def warn_of_stand_ins(
     """Say which mirror serves torch instead of an index that is down, or that none does."""
     failed = (listing for listing in listings if listing.problem)
     down = [listing.page for listing in failed if listing.source.kind in ("pytorch", "pypi")]
-    hosts = ", ".join(dict.fromkeys(urlsplit(page).hostname or page for page in down))
+    hosts = series(dict.fromkeys(urlsplit(page).hostname or page for page in down))
     if silent:
         text = tr("{hosts} could not be reached, and no mirror either", hosts=hosts)
         return (PlanWarning("mirrors-silent", text),)
@@ -67,7 +67,7 @@ def none_answered(silent: tuple[str, ...]) -> tuple[Because, ...]:
     """Say that no mirror responded."""
     if not silent:
         return ()
-    text = tr("none of the mirrors responded either: {mirrors}", mirrors=", ".join(silent))
+    text = tr("none of the mirrors responded either: {mirrors}", mirrors=series(silent))
     return (Because(text, "matrix mirrors.json"),)
 
 
@@ -76,7 +76,7 @@ def why_no_torch_wheels(solution: Solution, mirrors: Iterable[Mirror]) -> tuple[
     named = tuple(mirrors)
     if solution.candidate.kind != "pypi" or not named or any(mirror.torch for mirror in named):
         return ()
-    names = ", ".join(f"`{mirror.name}`" for mirror in named)
+    names = series(f"`{mirror.name}`" for mirror in named)
     text = tr(
         "{mirrors} has no torch wheels except PyPI's own, and PyPI's torch {torch} is for "
         "{variant}",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.schema.field_types import check_fields
 from gpuenv.knowledge.schema.mirrors import OWN_FIELDS
 from gpuenv.model.mirror import CondaPart, Mirror, MirrorFault, PypiPart, TorchPart
@@ -37,7 +37,7 @@ def parse_own_mirror(entry: object, origin: str, shipped: Mirror | None = None) 
     for complaint in check_fields(facts, OWN_FIELDS):
         raise ValueError(complaint)
     if not any(part in facts for part in _PARTS):
-        parts = ", ".join(f"`{part}`" for part in _PARTS)
+        parts = series(f"`{part}`" for part in _PARTS)
         raise ValueError(tr("it has none of the parts {parts}", parts=parts))
     made = parse_mirror({"kind": _OWN_KIND, "status": "alive", "source": origin, **facts})
     if shipped is None:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.mirrors.notes import hosts_elsewhere
 from gpuenv.indexes.mirrors.wanted_files import ProbeTarget, WantedFiles, find_target, part_of
 from gpuenv.model.index import Listing
@@ -160,7 +160,7 @@ def _what_is_missing(mirror: Mirror, reading: ProbeResult, wanted: WantedFiles) 
         return tr("has no torch wheels except PyPI's own")
     group = next((targets for targets in wanted.groups if targets[0].kind == "pytorch"), wanted.groups[0])
     missing = [target for target in group if not find_target(target, reading.listings, wanted.platform)]
-    return tr("does not have {file}", file=", ".join(target.filename for target in missing or group))
+    return tr("does not have {file}", file=series(target.filename for target in missing or group))
 
 
 def not_asked(mirror: Mirror) -> MirrorStatus | None:

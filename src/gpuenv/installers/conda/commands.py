@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from gpuenv.config_edit.condarc import write_settings
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.protocol import MISLEADING, without
 from gpuenv.model.conda import CondaChannel, CondaWanted
 from gpuenv.model.plan import Step
@@ -81,7 +81,7 @@ class ToolManager(Struct, frozen=True):
 def steps(tool: str, wanted: CondaWanted) -> tuple[Step, ...]:
     """Return the shell command that creates the environment."""
     why = tr("let {tool} create the environment from {channels}", tool=tool,
-             channels=", ".join(channel.name for channel in wanted.channels))  # fmt: skip
+             channels=series(channel.name for channel in wanted.channels))  # fmt: skip
     return (Step((tool, *create_options(wanted, wanted.prefix, shown=True), "-y", *specs(wanted)), why),)
 
 

@@ -12,7 +12,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.knowledge.records import SYSTEMS, WORDS
 from gpuenv.model.capability import parse_architecture, parse_compute_capability
 from gpuenv.model.variant import Variant, parse_cuda_version
@@ -45,7 +45,7 @@ def check_fields(row: Mapping[str, Any], fields: Fields) -> Iterator[str]:
             yield f"`{name}`: {error}"
     unknown = sorted(set(row) - set(fields))
     if unknown:
-        yield tr("unknown: {names}", names=", ".join(f"`{name}`" for name in unknown))
+        yield tr("unknown: {names}", names=series(f"`{name}`" for name in unknown))
 
 
 def optional(field: FieldType) -> FieldType:
@@ -96,7 +96,7 @@ def one_of(*allowed: object) -> FieldType:
     def check(value: Any) -> None:
         if value not in allowed:
             raise ValueError(
-                tr("{value!r} is not one of {allowed}", value=value, allowed=", ".join(map(str, allowed)))
+                tr("{value!r} is not one of {allowed}", value=value, allowed=series(map(str, allowed)))
             )
 
     return FieldType(check, {"enum": list(allowed)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerators import AcceleratorBuild, Accelerators
 
 
@@ -28,7 +28,7 @@ def _cells(build: AcceleratorBuild) -> tuple[str, ...]:
     code = " ".join(build.targets)
     if build.extra:
         code = tr("{targets} (by an extra)", targets=code)
-    needs = ", ".join(_needs(build))
+    needs = series(_needs(build))
     return str(build.torch), build.variant, build.platform, build.index, code, needs, build.evidence
 
 

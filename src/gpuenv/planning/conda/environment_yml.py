@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from gpuenv.files.read_text import read_text
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.conda import EnvironmentFile
 from gpuenv.model.errors import Fix, UsageError
 from gpuenv.model.machine import Machine
@@ -72,13 +72,13 @@ def with_file(
             "{file}: {packages}: requested from the index, which has conda's packages by these names"
         )
         warnings.append(
-            PlanWarning("conda-packages-as-wheels", tr(template, file=path, packages=", ".join(more)))
+            PlanWarning("conda-packages-as-wheels", tr(template, file=path, packages=series(more)))
         )
     if left_out:
         template = N_(
             "{file}: {packages}: left out, conda packages that only a conda tool installs (--manager conda)"
         )
-        warnings.append(PlanWarning("not-in-plan", tr(template, file=path, packages=", ".join(left_out))))
+        warnings.append(PlanWarning("not-in-plan", tr(template, file=path, packages=series(left_out))))
     typed = replace(
         options,
         requirements=(*options.requirements, *file.stack, *more, *file.pip),

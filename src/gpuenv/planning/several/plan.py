@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unsatisfiable, UsageError
 from gpuenv.model.machine import HARMLESS_PROBLEMS, Machine
 from gpuenv.model.plan import Plan, PlanWarning
@@ -193,7 +193,7 @@ def _python_of(made: VariantPlan) -> Because:
 
 def _warnings(plans: tuple[VariantPlan, ...], shared: str | None) -> Iterator[PlanWarning]:
     if shared is None:
-        names = ", ".join(f"{made.name}: torch {made.plan.packages[0].version}" for made in plans)
+        names = series(f"{made.name}: torch {made.plan.packages[0].version}" for made in plans)
         template = N_("no torch release is to be had for all of the variants: {names}")
         yield PlanWarning("no-shared-torch", tr(template, names=names))
     warnings = (warning for made in plans for warning in made.plan.warnings)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerator_facts import PlannableBuild
 from gpuenv.knowledge.accelerators import JetsonRelease, JetsonTorch
 from gpuenv.knowledge.jetson_boards import CODE
@@ -111,7 +111,7 @@ def _build(row: JetsonRelease, choice: JetsonTorch, torch: Version, target: Targ
 
 
 def _nowhere(row: JetsonRelease, machine: Machine) -> Unsatisfiable:
-    places = ", ".join(f"{item.index} (torch {item.torch})" for item in row.torch_from)
+    places = series(f"{item.index} (torch {item.torch})" for item in row.torch_from)
     text = tr(
         "torch for JetPack {jetpack} (L4T {l4t}) is in no index that can be planned from",
         jetpack=row.jetpack,

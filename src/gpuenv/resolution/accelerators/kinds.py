@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerator_facts import parse_release
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.accelerator import AcceleratorKind
@@ -64,7 +64,7 @@ def _shown(there: Iterable[TargetDevice], devices: tuple[int, ...]) -> tuple[Tar
     named = tuple(item for item in found if not devices or item.accelerator.index in devices)
     if devices and not named:
         raise UsageError(
-            tr("there is no device {indices} on this machine", indices=", ".join(map(str, devices))),
+            tr("there is no device {indices} on this machine", indices=series(map(str, devices))),
             code="no-such-device",
             fixes=(Fix(tr("give --device a number that detect shows"), "gpuenv detect"),),
         )
@@ -93,7 +93,7 @@ def _refuse_mixed(chosen: tuple[TargetDevice, ...], usable: tuple[TargetDevice, 
     served = [item.machine for item in chosen]
     others = tuple(item for item in usable if not any(item.machine is machine for machine in served))
     if chosen and others:
-        names = ", ".join(dict.fromkeys(item.label for item in (*chosen, *others)))
+        names = series(dict.fromkeys(item.label for item in (*chosen, *others)))
         raise UsageError(
             tr("the machines have accelerators of different kinds: {names}", names=names),
             code="mixed-kinds",

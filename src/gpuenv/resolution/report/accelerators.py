@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuenv.i18n.messages import N_, gettext, tr
+from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.model.errors import Because
 from gpuenv.model.plan import Advice, PlanWarning
 from gpuenv.resolution.accelerators.kernel_driver import supports, window_of
@@ -126,7 +126,7 @@ def _beside(target: Target) -> Iterator[PlanWarning]:
     value = f"level_zero:{indices}" if target.kind == "xpu" else indices
     text = tr(
         "{device} is not what this build is for: hide it from torch with {variable}={value}",
-        device=", ".join(dict.fromkeys(item.label for item in others)),
+        device=series(dict.fromkeys(item.label for item in others)),
         variable=variable,
         value=value,
     )
@@ -158,7 +158,7 @@ def _windows(question: ResolutionInput, solution: Solution) -> Iterator[PlanWarn
     for machine in question.target.machines if variant.kind == "rocm" else ():
         window = window_of(machine, question.knowledge)
         if window is not None and not supports(window, variant.release):
-            rocm = ", ".join(window.rocm)
+            rocm = series(window.rocm)
             text = tr(
                 "the amdgpu driver {driver} is stated to support ROCm {rocm}, not {variant}: "
                 "if no device is seen, update the driver or take a build of these",

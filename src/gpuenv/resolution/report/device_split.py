@@ -6,7 +6,7 @@ from itertools import combinations, pairwise
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.resolve import ResolutionInput, decide
@@ -42,7 +42,7 @@ def _best(question: ResolutionInput, group: _Group) -> Solution | None:
 def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:
     text = tr(
         "one environment for each kind of GPU: {gpus} with torch {version} for {variant}",
-        gpus=", ".join(dict.fromkeys(device.label for device in group)),
+        gpus=series(dict.fromkeys(device.label for device in group)),
         version=best.candidate.torch,
         variant=best.candidate.variant,
     )

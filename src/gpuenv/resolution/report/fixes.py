@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 from msgspec.structs import replace
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Fix
 from gpuenv.resolution.candidate import IndexedFile
 from gpuenv.resolution.decision import Decision, Solution
@@ -161,7 +161,7 @@ def _say(given_up: tuple[str, ...], solution: Solution, request: Request) -> str
         "torch": tr(" with ").join((str(solution.candidate.torch), *moved)),
         "variant": solution.candidate.variant,
         "python": solution.python.short,
-        "projects": ", ".join(projects),
+        "projects": series(projects),
     }
     if projects:
         alone = N_("without {projects} it works here, with torch {torch}")
@@ -240,7 +240,7 @@ def _best(question: ResolutionInput, group: _Group) -> Solution | None:
 def _fix(question: ResolutionInput, group: _Group, best: Solution) -> Fix:
     text = tr(
         "one environment for each kind of GPU: {gpus} with torch {version} for {variant}",
-        gpus=", ".join(dict.fromkeys(gpu.label for gpu in group)),
+        gpus=series(dict.fromkeys(gpu.label for gpu in group)),
         version=best.candidate.torch,
         variant=best.candidate.variant,
     )

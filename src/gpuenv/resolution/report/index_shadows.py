@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.index import IndexConfiguration, IndexSource, Listing
 from gpuenv.model.plan import Plan, PlannedPackage, PlanWarning
 from gpuenv.secrets.url_credentials import redact_credentials, without_userinfo
@@ -49,7 +49,7 @@ def _one_a_pair(shadows: Iterable[Shadow], text: str) -> tuple[PlanWarning, ...]
         pair = redact_credentials(shadow.first), redact_credentials(shadow.second)
         packages.setdefault(pair, {})[shadow.package] = None
     return tuple(
-        PlanWarning(SHADOWED, tr(text, packages=", ".join(names), first=first, second=second))
+        PlanWarning(SHADOWED, tr(text, packages=series(names), first=first, second=second))
         for (first, second), names in packages.items()
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
 from gpuenv.resolution.pinning.search import JointSearch, Narrowed, ReleaseSearch
 from gpuenv.resolution.report.fixes import find_fixes
@@ -18,7 +18,7 @@ def refuse_old(search: JointSearch, oldest: Narrowed | None) -> Unsatisfiable:
     `oldest` is what the search came to, None where no release that could be read goes with what runs here.
     """
     question = search.question
-    names = ", ".join(item.project for item in search.searches)
+    names = series(item.project for item in search.searches)
     because: tuple[Because, ...] = ()
     fixes: tuple[Fix, ...] = ()
     for one in search.searches:
@@ -34,9 +34,9 @@ def refuse_old(search: JointSearch, oldest: Narrowed | None) -> Unsatisfiable:
         return Unsatisfiable(message, code="no-release", because=because, fixes=fixes)
     message = tr(
         "of the last year no release of {project} runs on {place}; the newest that does is {older}",
-        project=", ".join(item.project for item in oldest.too_old),
+        project=series(item.project for item in oldest.too_old),
         place=place,
-        older=", ".join(item.label for item in oldest.too_old),
+        older=series(item.label for item in oldest.too_old),
     )
     fixes = (*_as_pinned(oldest, question, torch_too=False), *fixes)
     return Unsatisfiable(message, code="old-release", because=because, fixes=fixes)

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Because, Fix, Unreachable, Unsatisfiable
 from gpuenv.model.index import Listing
 from gpuenv.model.plan import Rejection
@@ -96,7 +96,7 @@ def _undecided(
 ) -> Unreachable:
     """Say which hosts did not answer, so that what runs is not known: that is not a refusal."""
     hosts = dict.fromkeys(urlsplit(page).hostname or page for page in unread)
-    facts = {"hosts": ", ".join(hosts), "wanted": _wanted(question), "place": _machines_label(question)}
+    facts = {"hosts": series(hosts), "wanted": _wanted(question), "place": _machines_label(question)}
     text = (
         tr(
             "offline mode: {hosts} is not read, so it is not known whether a build of {wanted} runs "
@@ -172,7 +172,7 @@ def _wanted(question: ResolutionInput) -> str:
     if request.variant is not None:
         wanted = tr("{torch} for {variant}", torch=wanted, variant=request.variant)
     if request.requested_extensions:
-        wanted = tr("{torch} and {projects}", torch=wanted, projects=", ".join(request.requested_extensions))
+        wanted = tr("{torch} and {projects}", torch=wanted, projects=series(request.requested_extensions))
     if request.python is not None:
         wanted = tr("{torch} with Python {python}", torch=wanted, python=request.requested_python)
     return wanted
@@ -221,7 +221,7 @@ def _no_such_variant(question: ResolutionInput, matching: list[Version]) -> Beca
         "torch": f"torch{specifier}",
         "variant": question.request.variant,
         "platform": question.target.platform,
-        "variants": ", ".join(str(variant) for variant in sorted(variants, key=_cuda_key)),
+        "variants": series(str(variant) for variant in sorted(variants, key=_cuda_key)),
     }
     text = (
         tr("{torch} has no build for {variant} on {platform}; it has {variants}", **facts)

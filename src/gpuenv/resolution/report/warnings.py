@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.plan import CPU_BUILD, CUDA_ON_CPU, PlanWarning
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
@@ -117,7 +117,7 @@ def _assumed(solution: Solution) -> list[PlanWarning]:
             "assumed",
             tr(
                 "{names} are derived from the release matrix: no page that was read lists them",
-                names=", ".join(names),
+                names=series(names),
             ),
         )
     ]

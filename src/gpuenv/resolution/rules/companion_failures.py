@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.index import Listing
 from gpuenv.model.python import PythonOffer
@@ -113,7 +113,7 @@ def no_code(
     detail = tr(
         "{project} {versions} has code for {list}, none of which runs on {gpu}",
         project=project,
-        versions=", ".join(map(str, versions)),
+        versions=series(map(str, versions)),
         gpu=gpu.label,
         list=" ".join(map(str, release.architectures if release else ())),
     )
@@ -128,7 +128,7 @@ def not_asked(
         "torch {torch} requires {project} {versions}, not {specifier}",
         torch=candidate.torch,
         project=project,
-        versions=", ".join(map(str, paired)),
+        versions=series(map(str, paired)),
         specifier=specifier,
     )
     return companion_failure(project, candidate, "request", detail)
@@ -140,7 +140,7 @@ def not_listed(
     """Say that no index lists the companion for this build, or that one could not be read."""
     facts = {
         "project": project,
-        "versions": ", ".join(map(str, versions)),
+        "versions": series(map(str, versions)),
         "variant": candidate.variant,
     }
     down = available.down.get(project)
@@ -164,8 +164,8 @@ def without_python(
 ) -> CompanionFailure:
     """Say that the companion has no file for this Python."""
     facts = {
-        "versions": ", ".join(dict.fromkeys(str(item.release) for item in companion_match.files)),
-        "has": ", ".join(python_rule.pythons_of(companion_match.files)),
+        "versions": series(dict.fromkeys(str(item.release) for item in companion_match.files)),
+        "has": series(python_rule.pythons_of(companion_match.files)),
         "python": python.short,
     }
     detail = tr(_NO_PYTHON, project=companion_match.project, variant=candidate.variant, **facts)
@@ -194,7 +194,7 @@ def _merge_pythons(group: list[Failure]) -> Failure:
         versions=first.versions,
         variant=first.variant,
         has=first.has,
-        python=", ".join(pythons),
+        python=series(pythons),
     )
     return replace(first, detail=detail)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from gpuenv.i18n.messages import current_language, tr
+from gpuenv.i18n.messages import current_language, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverFloor, DriverOs
 from gpuenv.model.machine import DriverVersion, Machine
@@ -149,5 +149,5 @@ def _needs(failures: tuple[DriverFailure, ...]) -> list[str]:
 
 
 def _join(versions: list[CudaVersion]) -> str:
-    first, last = ", ".join(map(str, versions[:-1])), str(versions[-1])
+    first, last = series(map(str, versions[:-1])), str(versions[-1])
     return tr("{first} and {last}", first=first, last=last) if first else last

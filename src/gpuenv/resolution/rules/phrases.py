@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 
 _SHOWN = 4
 
@@ -15,8 +15,8 @@ def list_builds(labels: Iterable[str]) -> str:
     """Name builds; of many, the first few and how many more."""
     names = list(dict.fromkeys(labels))
     if len(names) <= _SHOWN:
-        return ", ".join(names)
-    return tr("{shown} and {more} more builds", shown=", ".join(names[:_SHOWN]), more=len(names) - _SHOWN)
+        return series(names)
+    return tr("{shown} and {more} more builds", shown=series(names[:_SHOWN]), more=len(names) - _SHOWN)
 
 
 def range_of_releases(torches: Iterable[Version]) -> str:
@@ -29,4 +29,4 @@ def range_of_releases(torches: Iterable[Version]) -> str:
 
 def join_pages(names: tuple[str, ...]) -> str:
     """Join the addresses of pages, each once."""
-    return ", ".join(dict.fromkeys(names))
+    return series(dict.fromkeys(names))

@@ -10,7 +10,7 @@ from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.tags import Tag
 from packaging.version import Version
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.model.python import PythonOffer, parse_python_tag
 from gpuenv.model.wheel import WheelFile
 from gpuenv.resolution.by_identity import ByIdentity
@@ -137,7 +137,7 @@ class PythonFailure(Failure, frozen=True, kw_only=True):
         return tr(
             "{builds} have files for Python {has}, not for {asked}",
             builds=range_of_releases(failure.torch for failure in alike),
-            has=", ".join(sorted(versions, key=_in_order)),
+            has=series(sorted(versions, key=_in_order)),
             asked=self.subject,
         )
 
@@ -152,7 +152,7 @@ def check(
     """Return a failure where the build has files, but none for a Python on offer; `requested` names those."""
     if not fitting or have_file(fitting, offers):
         return ()
-    has = ", ".join(pythons_of(fitting)) or tr("no Python 3")
+    has = series(pythons_of(fitting)) or tr("no Python 3")
     detail = tr(
         "{build} has files for Python {has}, not for {asked}",
         build=candidate.label,
@@ -187,7 +187,7 @@ def in_words(offers: tuple[PythonOffer, ...]) -> str:
     (major, first), last = minors[0], minors[-1]
     if len(minors) > 2 and minors == [(major, minor) for minor in range(first, last[1] + 1)]:  # noqa: PLR2004
         return tr("{first} to {last}", first=names[0], last=names[-1])
-    return ", ".join(names)
+    return series(names)
 
 
 def not_provided(requested: str, provided: tuple[PythonOffer, ...], manager: str) -> Failure:
@@ -197,7 +197,7 @@ def not_provided(requested: str, provided: tuple[PythonOffer, ...], manager: str
     """
     patch = _PATCH.fullmatch(requested)
     near = tuple(offer.version for offer in provided if patch and offer.short == patch["minor"])
-    has = ", ".join(dict.fromkeys(near)) or (in_words(provided) if provided else "")
+    has = series(dict.fromkeys(near)) or (in_words(provided) if provided else "")
     detail = (
         tr("{manager} can provide Python {has}, not {asked}", manager=manager, has=has, asked=requested)
         if provided

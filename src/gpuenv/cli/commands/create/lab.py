@@ -14,7 +14,7 @@ from gpuenv.cli.commands.plan.plan import options_of
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import bad_usage, note
 from gpuenv.environments.listing import find_environment
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.planning.options import PlanOptions
 
 
@@ -31,7 +31,7 @@ def create_lab(
         options, verified = _options_of(lab, name, wanted, chosen)
         return create_from_options(name, options, verified, console)
     if console.as_json:
-        names = ", ".join(f"`{entry}`" for entry in lab.names)
+        names = series(f"`{entry}`" for entry in lab.names)
         problem = tr("--json works with a single environment of {file}", file=path)
         raise bad_usage(problem, tr("name one of {names}", names=names))
     for item in lab.names:

@@ -11,7 +11,7 @@ from gpuenv.cli.commands.doctor.show import PROBLEM, as_error, show
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_warnings
 from gpuenv.doctor import examine as examination
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.model.errors import Because, Fix, UsageError
 from gpuenv.model.plan import PlanWarning
 from gpuenv.operations import interrupted_change
@@ -58,7 +58,7 @@ def _check(environment: str | None, arguments: DoctorArguments) -> None:
     chosen = [name for name, given in (("ENV", environment), ("--python", arguments.python)) if given]
     chosen += ["--findings"] if arguments.findings else []
     if len(chosen) > 1:
-        raise UsageError(tr("{options} are mutually exclusive", options=", ".join(chosen)), code="usage")
+        raise UsageError(tr("{options} are mutually exclusive", options=series(chosen)), code="usage")
     if arguments.findings and arguments.fix:
         raise UsageError(tr("--fix repairs this machine; it cannot be used with --findings"), code="usage")
 

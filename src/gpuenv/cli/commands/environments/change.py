@@ -26,7 +26,7 @@ from gpuenv.cli.output import bad_usage, confirm, print_data, print_warnings, wi
 from gpuenv.cli.progress import fetching
 from gpuenv.environments.folders.preconditions import check_change
 from gpuenv.environments.run_steps import new_log
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.model.errors import Unsatisfiable
 from gpuenv.model.plan import PlanWarning
@@ -97,7 +97,7 @@ def uninstall(
     planned = removal.change
     if removal.unneeded:
         text = tr(
-            "{names} are no longer required; --prune removes them as well", names=", ".join(removal.unneeded)
+            "{names} are no longer required; --prune removes them as well", names=series(removal.unneeded)
         )
         planned = replace(planned, warnings=(*planned.warnings, PlanWarning("unneeded", text)))
     proving = replace(arguments, verify=arguments.verify and "torch" not in gone)

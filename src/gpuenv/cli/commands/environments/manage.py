@@ -9,7 +9,7 @@ from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, print_warnings
 from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.inspection.list_facts import ago, list_facts
 from gpuenv.operations import find
 
@@ -56,7 +56,7 @@ def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
     verified += [tr("driver {version}", version=driver)] if driver else []
     return {
         **row,
-        "verified": ", ".join(filter(None, verified)),
+        "verified": series(filter(None, verified)),
         "size": render_size(row["size"]) if row.get("size") is not None else None,
         "created": ago(row.get("created")),
         "last_used": ago(row.get("last_used")),

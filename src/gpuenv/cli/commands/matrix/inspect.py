@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import print_data
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.matrix.inspect_wheel import Inspection, SupportedGeneration, inspect_wheel
 from gpuenv.resolution.gpu_coverage import DriverNeed
 
@@ -116,7 +116,7 @@ def _generation_line(item: SupportedGeneration, *, verbose: bool) -> str:
     line = tr(
         "  runs on {architecture} ({capabilities})",
         architecture=item.architecture,
-        capabilities=", ".join(map(str, item.capabilities)),
+        capabilities=series(map(str, item.capabilities)),
     )
     if item.through == "ptx":
         line = tr("{line} through PTX", line=line)
@@ -127,7 +127,7 @@ def _names(item: SupportedGeneration, *, verbose: bool) -> str:
     """The names people know are short."""
     names = list(item.names) if verbose else sorted(item.names, key=len)[:_MOST_NAMES]
     more = len(item.names) - len(names)
-    return ", ".join([*names, tr("and {count} more", count=more)] if more else names)
+    return series([*names, tr("and {count} more", count=more)] if more else names)
 
 
 def _driver_line(item: DriverNeed, *, ptx: bool) -> str:

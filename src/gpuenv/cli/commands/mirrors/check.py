@@ -13,7 +13,7 @@ from gpuenv.cli.console import Console
 from gpuenv.cli.output import note, print_data
 from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import N_, ngettext, tr
+from gpuenv.i18n.messages import N_, ngettext, series, tr
 from gpuenv.indexes.mirrors.verdict import MirrorStatus
 from gpuenv.mirrors.check import CheckedMirrors, CheckOptions, check_mirrors, raise_unless_served
 
@@ -63,7 +63,7 @@ def check(options: CheckOptions, console: Console) -> int:
 
 
 def _print_scope(checked: CheckedMirrors) -> None:
-    note(tr("looked for {files}", files=", ".join(checked.files)))
+    note(tr("looked for {files}", files=series(checked.files)))
     if checked.remembered:
         who = ngettext("1 mirror was", "{count} mirrors were", len(checked.remembered))
         note(tr("{who} measured today and not checked again; --again measures again", who=who))

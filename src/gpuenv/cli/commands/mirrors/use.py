@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuenv.cli.console import Console
 from gpuenv.cli.output import check_terminal, confirm, print_data, print_file
-from gpuenv.i18n.messages import N_, tr
+from gpuenv.i18n.messages import N_, series, tr
 from gpuenv.mirrors.settings import UseOptions
 from gpuenv.mirrors.use import Changes, ConfigurationChange, apply_reset, apply_use, plan_reset, plan_use
 from gpuenv.model.mirror import Tool
@@ -22,7 +22,7 @@ def use(name: str, options: UseOptions, console: Console, *, print_only: bool, y
     if not _confirm(planned, console, yes=yes):
         return _report("mirrors use", planned, console, tr("nothing to change: already configured"))
     apply_use(planned, os.environ)
-    written = ", ".join(str(change.path) for change in planned.changes)
+    written = series(str(change.path) for change in planned.changes)
     text = tr("wrote {files}; undo: gpuenv mirrors reset", files=written)
     return _report("mirrors use", planned, console, text)
 
@@ -37,13 +37,13 @@ def reset(tools: tuple[Tool, ...], console: Console, *, print_only: bool, yes: b
         return _report("mirrors reset", planned, console, text)
     for change in planned.changes:
         if change.left:
-            keys = ", ".join(f"`{key}`" for key in change.left)
+            keys = series(f"`{key}`" for key in change.left)
             console.note(
                 tr("{file}: {keys} changed since and are left unchanged", file=change.path, keys=keys)
             )
     _confirm(planned, console, yes=yes)
     apply_reset(planned, os.environ)
-    files = ", ".join(str(change.path) for change in planned.changes)
+    files = series(str(change.path) for change in planned.changes)
     return _report("mirrors reset", planned, console, tr("restored {files}", files=files))
 
 

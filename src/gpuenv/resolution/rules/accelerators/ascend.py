@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.resolution.candidate import Candidate, Failure
 from gpuenv.resolution.target import Target
@@ -17,10 +17,10 @@ class CannFailure(Failure, frozen=True, kw_only=True):
     place: str = ""
 
     def _summarize_several(self, alike: tuple[CannFailure, ...]) -> str:
-        plugins = ", ".join(dict.fromkeys(failure.plugin for failure in alike))
+        plugins = series(dict.fromkeys(failure.plugin for failure in alike))
         if self.kind == "unknown":
             return tr("for which CANN torch_npu {versions} is made is not in the matrix", versions=plugins)
-        canns = ", ".join(dict.fromkeys(failure.cann for failure in alike))
+        canns = series(dict.fromkeys(failure.cann for failure in alike))
         return tr(
             "torch_npu is made for CANN {needed}; {place} has CANN {there}",
             needed=canns,
