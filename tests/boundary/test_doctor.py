@@ -82,7 +82,7 @@ def test_findings_are_judged_alike_after_they_were_saved(patient: Patient) -> No
 
 def test_every_check_is_told_of_once(patient: Patient) -> None:
     ids = [check.id for check in patient.with_torch().diagnosis().checks]
-    assert sorted(ids) == [f"D{number:02}" for number in range(1, 61)]
+    assert sorted(ids) == [f"D{number:02}" for number in range(1, 65)]
 
 
 def test_a_gpu_that_is_reached_through_ptx_alone_is_a_warning(patient: Patient) -> None:

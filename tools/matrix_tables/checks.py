@@ -12,8 +12,9 @@ _TABLE = "doctor_checks.json"
 
 def build_checks(facts: Facts) -> list[Row]:
     """Make the rows of checks.json: a check of the facts each, with its group and the texts of its cases."""
-    answer = {entry["id"]: entry for entry in _entries(facts)}
     texts = {entry["id"]: entry for entry in read_toml(DATA / "checks.toml")["check"]}
+    own = [entry for entry in texts.values() if "links" in entry]
+    answer = {entry["id"]: entry for entry in (*_entries(facts), *own)}
     if answer.keys() != texts.keys():
         raise UnusableFacts(f"checks.toml and {_TABLE} differ in {sorted(answer.keys() ^ texts.keys())}")
     return [_row(answer[name], texts[name]) for name in sorted(answer)]

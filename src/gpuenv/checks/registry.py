@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuenv.checks import (
+    accelerators,
     build,
     container,
     driver,
@@ -18,6 +19,7 @@ _SUBJECTS = (
     hardware,
     container,
     driver,
+    accelerators,
     installation,
     build,
     libraries,

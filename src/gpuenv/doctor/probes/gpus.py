@@ -13,7 +13,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.model.findings import GpuState, Node, PciDevice
 from gpuenv.process import subprocesses as process
 
-_NAMES = ("nvidia*", "dxg", "kfd")
+_NAMES = ("nvidia*", "dxg", "kfd", "dri/renderD*", "davinci*")
 _MOST_NODES = 512
 _CLASSES = ("03", "0680")  # displays and 3D controllers; NVSwitch
 _LIMIT_S = 15.0
@@ -31,8 +31,8 @@ def read_nodes(root: Path) -> tuple[Node, ...]:
         paths = [path for name in _NAMES for path in sorted((root / "dev").glob(name))[:_MOST_NODES]]
     except OSError:
         return ()
-    files = (path for path in paths if not path.is_dir())
-    return tuple(Node("/dev/" + path.name, os.access(path, os.R_OK | os.W_OK)) for path in files)
+    files = {path: path.relative_to(root / "dev").as_posix() for path in paths if not path.is_dir()}
+    return tuple(Node(f"/dev/{name}", os.access(path, os.R_OK | os.W_OK)) for path, name in files.items())
 
 
 def read_devices(root: Path) -> tuple[PciDevice, ...]:
