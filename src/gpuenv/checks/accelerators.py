@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuenv.checks import queries
 from gpuenv.checks.outcome import Outcome, check, ok, problem, skipped, warning
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.accelerator_facts import PlannableBuild, parse_release
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.accelerator import Accelerator, AcceleratorKind
@@ -35,7 +35,7 @@ def rocm_variables(findings: Findings, knowledge: Knowledge) -> Outcome:
     read = f"{_OVERRIDE}={override}"
     names = [card.architecture for card in cards if card.visible and card.architecture]
     native = bool(names) and all(_has_code(findings, knowledge, name) for name in names)
-    facts = {"override": override, "gfx": ", ".join(dict.fromkeys(names)) or "?"}
+    facts = {"override": override, "gfx": series(dict.fromkeys(names)) or "?"}
     if not native:
         return warning("unsupported", read, **facts)
     return (problem if queries.failed(findings) else warning)("native", read, **facts)
@@ -57,7 +57,7 @@ def intel(findings: Findings, _knowledge: Knowledge) -> Outcome:
     oneapi = next((name for name in _ONEAPI if queries.variable(findings, name)), None)
     if oneapi is not None and not queries.proven(findings):
         return (problem if queries.failed(findings) else warning)("oneapi", oneapi, name=oneapi)
-    return ok(", ".join(device.name or device.vendor for device in _devices(findings, "xpu")) or "xpu")
+    return ok(series(device.name or device.vendor for device in _devices(findings, "xpu")) or "xpu")
 
 
 @check("D63")  # macOS is older than what MPS of this torch needs
@@ -89,15 +89,14 @@ def ascend(findings: Findings, _knowledge: Knowledge) -> Outcome:
     if outcome.verdict == "problem" or queries.proven(findings):
         return outcome
     if not any(queries.variable(findings, name) for name in _CANN):
-        return problem("not-sourced", tr("{name} is not set", name=_CANN[0]))
+        how = problem if queries.failed(findings) else warning  # libraries may be found in other ways
+        return how("not-sourced", tr("{name} is not set", name=_CANN[0]))
     return outcome
 
 
 def _is_kind(findings: Findings, kind: AcceleratorKind) -> bool:
     version, variant = queries.torch_version(findings), queries.variant_of(findings)
-    if (
-        version is not None and version.local == kind
-    ):  # version.py of XPU's builds names neither CUDA nor ROCm
+    if version is not None and version.local == kind:  # version.py of XPU's builds names no other kind
         return True
     return variant is not None and variant.kind == kind
 
