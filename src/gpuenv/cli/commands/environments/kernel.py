@@ -52,7 +52,7 @@ def _bring_ipykernel(entry: EnteredEnvironment, arguments: KernelArguments, cons
         offline=arguments.offline,
         yes=arguments.yes,
     )
-    quietly = replace(console, as_json=False, quiet=True) if console.as_json else console
+    quietly = replace(console, as_json=False, quietness=1) if console.as_json else console
     install(entry.name, ["ipykernel"], [], change, quietly)
 
 
