@@ -21,7 +21,7 @@ from gpuenv.cli.language import (
     speak,
     split_words,
 )
-from gpuenv.cli.text_width import text_width, wrapped
+from gpuenv.cli.text_width import fitted, text_width, wrapped
 from gpuenv.formats.fact_source import said_source
 from gpuenv.i18n.foreign_messages import reason_of, translate_foreign
 from gpuenv.i18n.messages import gettext, install_catalogue, tr, translate_output
@@ -308,7 +308,20 @@ def test_lines_are_broken_where_they_may_be_and_nothing_is_lost(text: str, width
     assert "".join("".join(lines).split()) == "".join(text.split())
     for line in lines:
         assert line == line.strip()
-        assert text_width(line) <= width or not re.search(r"[\u4e00-\u9fff].*[\u4e00-\u9fff]| ", line)
+        loose = re.sub("`[^`]*`", "x", line)  # what stands in backticks is copied: it is never broken
+        assert text_width(line) <= width or not re.search(r"[\u4e00-\u9fff].*[\u4e00-\u9fff]| ", loose)
+
+
+@given(st.lists(_PARTS, max_size=60).map("".join), st.integers(24, 80), st.integers(0, 6))
+def test_a_message_that_fits_stays_as_it_is_and_one_that_does_not_goes_on_further_in(
+    text: str, width: int, margin: int
+) -> None:
+    line = " " * margin + text.strip()
+    first, *more = fitted(line, width).split("\n")
+    assert not more or text_width(line) > width
+    assert "".join("".join([first, *more]).split()) == "".join(line.split())
+    assert all(part.startswith(" " * (margin + 2)) for part in more)
+    assert fitted(line, None) == line
 
 
 def test_no_line_begins_with_a_point_or_ends_with_an_opening_bracket() -> None:

@@ -94,9 +94,16 @@ class Console(Struct, frozen=True):
             output.print_data("\n".join(lines))
 
     def write_result(
-        self, command: str, data: Any, text: str, file: Path | None, warnings: tuple[PlanWarning, ...]
+        self,
+        command: str,
+        data: Any,
+        text: str,
+        file: Path | None,
+        warnings: tuple[PlanWarning, ...],
+        *,
+        is_prose: bool = False,
     ) -> int:
-        """Write a text to a file, else to stdout; with --json print the data instead."""
+        """Write a text to a file, else to stdout, where prose fits the terminal; --json prints the data."""
         if file is not None:
             from gpuenv.files.write_output import write_file  # noqa: PLC0415 - few commands write
 
@@ -105,7 +112,7 @@ class Console(Struct, frozen=True):
             return self.print_json(command, data, warnings)
         self.warn(warnings)
         if file is None:
-            output.print_file(text)
+            (output.print_data if is_prose else output.print_file)(text)
         else:
             self.note(tr("wrote {file}", file=file))
         return 0

@@ -133,7 +133,20 @@ def silence(*, silent: bool) -> None:
 
 def print_data(text: str) -> None:
     """Write the result to stdout; raise UsageError where that fails."""
-    print_file(printable(text))
+    shown = _for_reader(printable(text), sys.stdout)
+    if not _silent.get():
+        _print(shown)
+
+
+def _for_reader(text: str, stream: TextIO) -> str:
+    """Return a text as a terminal takes it: lines that fit, links that it follows; as it is for all else."""
+    if not stream.isatty() and "FORCE_HYPERLINK" not in os.environ:
+        return text
+    from gpuenv.cli.hyperlinks import follows_links, linked  # noqa: PLC0415 - scripts have no terminal
+    from gpuenv.cli.text_width import columns_of, fitted  # noqa: PLC0415
+
+    lines = fitted(text, columns_of(stream))
+    return linked(lines) if follows_links(stream) else lines
 
 
 def print_file(text: str, colour: Callable[[str], str] | None = None) -> None:
@@ -171,7 +184,7 @@ def unwritable(error: OSError) -> UnwritableOutput:
 
 def note(text: str, style: Style | None = None) -> None:
     """Write a message to stderr, its label in a colour; ignore failures, which could not be reported."""
-    shown = printable(text)
+    shown = _for_reader(printable(text), sys.stderr)
     if style and is_coloured(sys.stderr):
         shown = with_label(shown, style)
     try:

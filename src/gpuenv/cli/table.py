@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpuenv.cli.text_width import text_width, wrapped
+from gpuenv.cli.text_width import columns_of, text_width, wrapped
 from gpuenv.i18n.messages import gettext, series, tr
 
 _GAP = "  "
@@ -58,7 +57,7 @@ def _with_prose(cells: list[list[str]], widths: list[int], width: int) -> str:
 
 def terminal_width() -> int | None:
     """Return how wide the terminal is that stdout is; None for a file or a pipe, which takes any line."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return columns_of(sys.stdout)
 
 
 def _fitted(cells: list[list[str]], widths: list[int], width: int) -> list[int]:

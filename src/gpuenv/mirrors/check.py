@@ -182,12 +182,17 @@ def _remember(
     remember(environ, speeds, [MeasuredMirror(address, wanted.label, status) for address, status in results])
 
 
-def raise_unless_served(checked: CheckedMirrors, options: CheckOptions, data: dict[str, object]) -> None:
-    """Raise Unreachable where no mirror answers, Unsatisfiable where none has the file."""
+def raise_unless_served(
+    checked: CheckedMirrors, options: CheckOptions, data: dict[str, object], *, shown: bool
+) -> None:
+    """Raise Unreachable where no mirror answers, Unsatisfiable where none has the file.
+
+    Each mirror's problem is a reason, unless it is `shown` already.
+    """
     because = tuple(
         Because(tr("`{name}`: {problem}", name=status.name, problem=status.problem), "mirrors check")
         for status in checked.verdicts
-        if status.problem
+        if status.problem and not shown
     )
     if not checked.answering:
         fix = Fix(tr("check the network, and the proxy variables"))

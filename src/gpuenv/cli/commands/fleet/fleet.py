@@ -23,7 +23,7 @@ from gpuenv.cli.output import (
     print_error,
     without_passwords,
 )
-from gpuenv.cli.table import render_table
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.fleet.choose_engine import EngineOptions, choose_engine
 from gpuenv.fleet.names import check_environment, group_names
 from gpuenv.fleet.output_files import check_report, save_machines, write_report
@@ -208,7 +208,7 @@ class _Session(Struct, frozen=True):
         if run.command == "plan":
             _print_plan(run, self.console)
         elif not (quiet and run.command == "create"):
-            print_data(render_table(table_rows(run), columns_of(run, brief=True)))
+            print_data(render_table(table_rows(run), columns_of(run, brief=True), width=terminal_width()))
         if quiet:
             return
         for problem in machine_problems(run) if run.command == "detect" else ():
@@ -225,7 +225,7 @@ class _Session(Struct, frozen=True):
 
 def _print_plan(run: FleetRun, console: Console) -> None:
     console.warn(run.warnings)
-    table = render_table(table_rows(run), columns_of(run))
+    table = render_table(table_rows(run), columns_of(run), width=terminal_width())
     groups = render_groups(run.fleet, verbose=console.verbose) if run.fleet else ""
     print_data(f"{table}\n\n{groups}" if groups else table)
 

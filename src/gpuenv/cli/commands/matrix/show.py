@@ -53,7 +53,7 @@ def list_tables(console: Console) -> int:
         return console.print_json("matrix show", {"tables": tables})
     print_data(render_table(tables, {"name": N_("table"), "rows": N_("rows")}))
     console.note(
-        tr("hint: {fix}", fix=tr("show one of them: `{command}`", command="gpuenv matrix show torch"))
+        tr("hint: {fix}", fix=tr("show one of them: `{command}`", command="gpuenv matrix show torch")), "hint"
     )
     return 0
 

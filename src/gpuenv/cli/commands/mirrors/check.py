@@ -29,6 +29,7 @@ _COLUMNS = {
     "speed": N_("speed"),
     "problem": N_("problem"),
 }
+_SILENT = 2  # -qq: no table
 _KINDS = {
     "university": N_("university"),
     "commercial": N_("commercial"),
@@ -58,7 +59,8 @@ def check(options: CheckOptions, console: Console) -> int:
                 prose="problem",
             )
         )
-    raise_unless_served(checked, options, data)
+    shown = not console.as_json and console.quietness < _SILENT
+    raise_unless_served(checked, options, data, shown=shown)
     return console.print_json("mirrors check", data) if console.as_json else 0
 
 

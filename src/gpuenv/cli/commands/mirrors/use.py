@@ -56,7 +56,7 @@ def _confirm(planned: Changes, console: Console, *, yes: bool) -> bool:
         check_terminal()
     if not console.as_json and not (console.quiet and yes):
         for change in planned.changes:
-            print_data(change.diff.rstrip("\n"))
+            print_file(change.diff.rstrip("\n"))
     if not yes:
         confirm(tr("write this?"))
     return True

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from gpuenv.cli.commands.plan.single import DEFAULT_TARGET, decide_text, keep_by_hand, plan_once, print_plan
 from gpuenv.cli.console import Console
-from gpuenv.cli.output import envelope, error_data, json_text, print_error, print_file, print_json
-from gpuenv.cli.table import render_table
+from gpuenv.cli.output import envelope, error_data, json_text, print_data, print_error, print_file, print_json
+from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.files.write_output import make_folder, write_file
 from gpuenv.fleet.model import FleetPlan
 from gpuenv.fleet.plan import in_words, may_be_parted, plan_fleet
@@ -47,7 +47,8 @@ def plan_groups(options: PlanOptions, format_name: str, output: Path | None, con
         return plan_once(options, format_name, output, console)
     if named and len(fleet.groups) == 1 and not fleet.unserved:
         keep_by_hand(output, format_name)
-        return print_plan(*_text_of(1, fleet, format_name, options, console), output, console)
+        decided, text = _text_of(1, fleet, format_name, options, console)
+        return print_plan(decided, text, output, console, is_prose=format_name == "text")
     return _print_groups(fleet, format_name, options, output, console)
 
 
@@ -60,8 +61,9 @@ def _print_groups(
     reported = error_data(error) if error else None
     document = envelope("plan", render_fleet_data(fleet), warnings=fleet.warnings, error=reported)
     if format_name in ("text", "json"):
+        width = terminal_width() if output is None else None
         groups = render_groups(fleet, verbose=console.verbose)
-        table = printable(f"{render_table(table_rows(fleet), COLUMNS)}\n\n{groups}")
+        table = printable(f"{render_table(table_rows(fleet), COLUMNS, width=width)}\n\n{groups}")
         text = table if format_name == "text" else json_text(document)
         written = _written(output, text)
     else:
@@ -71,7 +73,7 @@ def _print_groups(
     else:
         console.warn(fleet.warnings)
         if not written and text:
-            print_file(text)
+            (print_data if format_name == "text" else print_file)(text)
         for path in written:
             console.note(tr("wrote {file}", file=path))
         if error:

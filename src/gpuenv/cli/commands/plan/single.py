@@ -26,7 +26,7 @@ def plan_once(options: PlanOptions, format_name: str, output: Path | None, conso
     keep_by_hand(output, format_name)
     with console.working(tr("reading indexes")):
         decided, text = decide_text(options, format_name, console)
-    return print_plan(decided, text, output, console)
+    return print_plan(decided, text, output, console, is_prose=format_name == "text")
 
 
 def keep_by_hand(output: Path | None, format_name: str) -> None:
@@ -35,9 +35,10 @@ def keep_by_hand(output: Path | None, format_name: str) -> None:
         refuse_foreign_file(output)
 
 
-def print_plan(decided: Plan, text: str, output: Path | None, console: Console) -> int:
+def print_plan(decided: Plan, text: str, output: Path | None, console: Console, *, is_prose: bool) -> int:
     """Write one plan to a file or stdout."""
-    return console.write_result("plan", render_plan_data(decided), text, output, decided.warnings)
+    data = render_plan_data(decided)
+    return console.write_result("plan", data, text, output, decided.warnings, is_prose=is_prose)
 
 
 def decide_text(
