@@ -12,7 +12,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.match import as_match
 from gpuenv.signatures.reported import read_reported
 
-INDEX = "--extra-index-url https://download.pytorch.org/whl"
+INDEX = "--index-url https://download.pytorch.org/whl"
 
 
 def fix_of(text: str, check: str, command: str | None = None) -> str:

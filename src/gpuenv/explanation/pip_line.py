@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine
+from gpuenv.explanation.wheel_commands import index_address
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.resolution.candidate import release_of
 from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.reported import Reported
 
-_INDEX = "https://download.pytorch.org/whl"
 _COMPANIONS = ("torchvision", "torchaudio")
 _OF_THE_BUILD = ("D01", "D02", "D16")  # checks that another build of torch repairs
 _PAIR = "D40"  # the check that the companions are torch's
@@ -108,8 +108,9 @@ def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
         words = f".\\{values['embedded_python']}python.exe -m pip install"
     else:
         words = "python -m pip install"
-    locals_ = {match[1] for text in wanted if (match := _LOCAL.search(text))}
-    index = [f"--extra-index-url {_INDEX}/{variant}" for variant in sorted(locals_)]
+    tags = {match[1] if (match := _LOCAL.search(text)) else None for text in wanted}
+    option = "--index-url" if len(tags) == 1 else "--extra-index-url"
+    index = [f"{option} {index_address(tag)}" for tag in sorted(filter(None, tags))]
     folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
     return " ".join((words, *folder, *wanted, *index))
 
@@ -120,7 +121,7 @@ def _by_poetry(wanted: tuple[str, ...]) -> str | None:
     tag = next(iter(tags))
     if len(tags) > 1 or not tag:
         return None
-    source = f"poetry source add --priority explicit pytorch-{tag} {_INDEX}/{tag}"
+    source = f"poetry source add --priority explicit pytorch-{tag} {index_address(tag)}"
     return f"{source} && poetry add --source pytorch-{tag} {' '.join(wanted)}"
 
 
