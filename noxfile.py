@@ -11,7 +11,7 @@ import urllib.request
 
 import nox
 
-nox.options.sessions = ["lint", "types", "imports", "tests", "docs", "audit"]
+nox.options.sessions = ["lint", "types", "imports", "tests", "audit"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
