@@ -15,7 +15,7 @@ from pages import DOCS, LANGUAGES, NAMES, ROOT, SCENES, fenced, indented, inline
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
-from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.load_tables import load_signatures
 
 HEADINGS = {
     "Answer": "简答",

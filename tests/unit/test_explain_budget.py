@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from explaining import explain
 
-from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.load_tables import load_signatures
 from gpuenv.signatures.match import examine
 
 SIGNATURES = load_signatures()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from explaining import explain
 
-from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.load_tables import load_signatures
 from gpuenv.explanation.render import render_explanation
 from gpuenv.signatures.match import examine
 

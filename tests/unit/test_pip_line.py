@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from gpuenv.explanation.explain import load_reports, load_signatures
+from gpuenv.explanation.load_tables import load_reports, load_signatures
 from gpuenv.explanation.pip_line import with_line
 from gpuenv.explanation.reported_machine import machine_of
 from gpuenv.planning.load_knowledge import load_knowledge

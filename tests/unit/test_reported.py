@@ -8,9 +8,10 @@ import pytest
 from sampling import every
 
 from gpuenv import matrices
-from gpuenv.explanation.explain import facts_of, load_reports, load_signatures
 from gpuenv.explanation.judge_reported import judge
+from gpuenv.explanation.load_tables import load_reports, load_signatures
 from gpuenv.explanation.reported_machine import machine_of
+from gpuenv.explanation.text_facts import facts_of
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.cases import holds
 from gpuenv.signatures.catalogue import Language
@@ -144,7 +145,8 @@ CASES = [(row["id"], case) for row in matrices.load("signatures") for case in ro
 @pytest.mark.parametrize(("identifier", "case"), every(16, CASES))
 def test_each_case_is_told_of_its_sample(identifier: str, case: dict[str, Any], language: Language) -> None:
     signatures = load_signatures(language)
-    reported = facts_of(read(case["sample"]))
+    asked = {name for name, _ in case["when"]} if isinstance(case["when"], list) else set(case["when"])
+    reported = facts_of(read(case["sample"]), None, asked)
     matches = examine(case["sample"], signatures, lambda: 0.0).matches
     found = next(settled(match, reported) for match in matches if match.id == identifier)
     facts = {**reported, **dict(found.facts)}

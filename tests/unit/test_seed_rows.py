@@ -18,7 +18,7 @@ from published import Published
 
 from gpuenv import matrices
 from gpuenv.cli.app import app
-from gpuenv.explanation.explain import load_signatures
+from gpuenv.explanation.load_tables import load_signatures
 from gpuenv.model.plan import RULES
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

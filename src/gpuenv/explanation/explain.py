@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gpuenv import matrices
+from gpuenv.explanation.load_tables import load_reports, load_signatures
 from gpuenv.explanation.text_facts import OTHER_CARDS, facts_of
 from gpuenv.i18n.messages import current_language, gettext, tr
-from gpuenv.model.errors import UsageError
-from gpuenv.signatures.catalogue import Language, Signature, Signatures, parse_signature
+from gpuenv.signatures.catalogue import Signatures
 from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
-from gpuenv.signatures.reported import FactPattern, Reported, is_without_gpu, parse_report, read_reported
+from gpuenv.signatures.reported import Reported, is_without_gpu, read_reported
 from gpuenv.signatures.settle import in_its_shell, settled
-from gpuenv.signatures.word_index import WORDS, parse_word_index
+from gpuenv.signatures.tool_commands import in_its_tool
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
@@ -75,8 +73,9 @@ def explain_text(
         elif match is matches[0] and match.replan == "yes":
             not_made = made
     told = _with_line(matches, commands, reported, environ)
-    if not_made is not None and told == matches:  # what it says to type needs no plan
+    if not_made is not None and told == matches and not _says_what_to_type(matches[0]):
         warnings[not_made] = None
+    told = _in_its_tool(told, reported)
     return Explained(told, commands, tuple(warnings), () if told else examined.no_errors)
 
 
@@ -96,7 +95,8 @@ def _settled(
 ) -> tuple[SignatureMatch, ...]:
     if not any(match.cases or match.clauses or _EXPORT in match.fix for match in matches):
         return matches
-    facts = facts_of(reported, environ)
+    asked = {name for match in matches for case in match.cases for name, _ in case.when}
+    facts = facts_of(reported, environ, asked)
     each = (settled(match, facts) for match in matches)
     return tuple(replace(match, fix=in_its_shell(match.fix, facts)) for match in each)
 
@@ -116,6 +116,14 @@ def _by_package(
 
 def _named(identifier: str) -> SignatureMatch:
     return as_match(_signatures().named({identifier})[0])
+
+
+def _says_what_to_type(match: SignatureMatch) -> bool:
+    return match.settled and "`" in match.fix
+
+
+def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
+    return tuple(replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in matches)
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
@@ -146,48 +154,6 @@ def _examine(text: str, packs: frozenset[PackName] | None = None) -> Examined:
 
 def _signatures(packs: frozenset[PackName] | None = None) -> Signatures:
     return load_signatures("zh" if current_language() == "zh" else "en", packs)
-
-
-@cache
-def load_signatures(language: Language = "en", packs: frozenset[PackName] | None = None) -> Signatures:
-    """Read the signatures in one language, each parsed when it is looked at; of some packs, or of all.
-
-    Raises UsageError where they can't be read, and so does what is looked at of them.
-    """
-
-    def parse(row: bytes) -> Signature:
-        try:
-            return parse_signature(row, language)
-        except ValueError as error:
-            raise _unreadable() from error
-
-    try:
-        index = parse_word_index(matrices.read_bytes(matrices.directory(), WORDS))
-    except (OSError, ValueError) as error:
-        raise _unreadable() from error
-    return Signatures(index, _read_signatures, parse, packs)
-
-
-def _read_signatures() -> bytes:
-    try:
-        return matrices.read_bytes(matrices.directory(), "signatures")
-    except OSError as error:
-        raise _unreadable() from error
-
-
-def _unreadable() -> UsageError:
-    message = tr("the matrix `{table}` cannot be read", table="signatures")
-    return UsageError(message, code="matrix-unreadable")
-
-
-@cache
-def load_reports() -> tuple[FactPattern, ...]:
-    """Read how programs write what they report; raise UsageError where that can't be read."""
-    try:
-        return tuple(map(parse_report, matrices.load("reports")))
-    except ValueError as error:
-        message = tr("the matrix `{table}` cannot be read", table="reports")
-        raise UsageError(message, code="matrix-unreadable") from error
 
 
 def _judged(

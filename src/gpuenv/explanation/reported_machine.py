@@ -8,12 +8,14 @@ from contextlib import suppress
 from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
+from gpuenv.host.describe import describe_machine
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.capability import parse_compute_capability
+from gpuenv.model.errors import GpuenvError
 from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform
-from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
+from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM, Target, choose_target
 from gpuenv.signatures.reported import Reported
 
 _DIGITS = re.compile(r"(\d{1,2}?)[., ]*(\d)[af]?")
@@ -123,3 +125,27 @@ def python_of(reported: Reported) -> str | None:
     except InvalidVersion:
         return None
     return f"{release[0]}.{release[1]}" if len(release) > 1 else None
+
+
+def target_of(machine: ReportedMachine, knowledge: Knowledge) -> Target | None:
+    """Return the GPUs of the text's machine, None where they are not known."""
+    with suppress(GpuenvError):
+        described = describe_machine(
+            None,
+            driver=machine.driver,
+            gpus=machine.gpus,
+            platform=machine.platform,
+            glibc=None,
+            knowledge=knowledge,
+        )
+        return choose_target((described,), (), cpu=False)
+    return None
+
+
+def driver_cuda_of(machine: ReportedMachine, platform: Platform, knowledge: Knowledge) -> CudaVersion | None:
+    """Return the CUDA that the driver of a text's machine runs at most."""
+    with suppress(InvalidVersion):
+        return knowledge.driver_cuda(
+            Version(machine.driver or ""), "windows" if platform == "win-64" else "linux"
+        )
+    return None

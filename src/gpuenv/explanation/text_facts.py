@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from gpuenv import matrices
 from gpuenv.signatures.circumstances import circumstances
@@ -10,13 +10,37 @@ from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.reported import Reported
 
 OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards of AMD and Intel are known
+_OF_CONDA = ("conda_last", "conda_pip_line", "conda_forge_line", "conda_python")  # see conda_facts
+_OF_PACKAGES = (  # see package_facts
+    "torch_build",
+    "build_cuda",
+    "build_cuda_name",
+    "extension_line",
+    "driver_runs",
+    "driver_index",
+)
 _OF_LIBRARIES = frozenset({"cublas_type", "cudnn_status"})  # facts for which the card counts
 
 
-def facts_of(reported: Reported, environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return what a text reports, and what follows from it; plans are decided as `environ` has it."""
+def facts_of(
+    reported: Reported, environ: Mapping[str, str] | None = None, asked: Container[str] = ()
+) -> dict[str, str]:
+    """Return what a text reports, and what follows from it; plans are decided as `environ` has it.
+
+    What takes the matrices to know is there where a condition asks for it.
+    """
     values = reported.values
     facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
+    if "torch" in facts and any(name in asked for name in _OF_PACKAGES):
+        from gpuenv.explanation.package_facts import package_facts  # noqa: PLC0415 - the matrices are large
+        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+        facts |= package_facts(reported, facts, load_knowledge(environ or {}))
+    if "conda_torch" in facts and any(name in asked for name in _OF_CONDA):
+        from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
+        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+        facts |= conda_facts(reported, facts, load_knowledge(environ or {}))
     if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
         from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
 

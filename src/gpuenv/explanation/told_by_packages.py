@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -15,17 +14,17 @@ from gpuenv.explanation.other_packages import (
     torch_of,
     version_of,
 )
-from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
+from gpuenv.explanation.package_facts import package_facts
+from gpuenv.explanation.reported_machine import ReportedMachine, machine_of, target_of
 from gpuenv.explanation.wheel_answer import PackageAnswer, answer
 from gpuenv.explanation.wheel_facts import JUDGED
 from gpuenv.explanation.wheel_question import question_of, tool_of
-from gpuenv.host.describe import describe_machine
+from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.errors import GpuenvError
 from gpuenv.model.variant import Variant
 from gpuenv.planning.load_knowledge import load_built_releases
 from gpuenv.resolution.request import STACK
-from gpuenv.resolution.target import Target, choose_target
+from gpuenv.resolution.target import Target
 from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.findings import Line
 from gpuenv.signatures.match import SignatureMatch
@@ -33,6 +32,11 @@ from gpuenv.signatures.quote import cut_off
 from gpuenv.signatures.reported import PackageFailure, Reported
 
 SAYS_MISSING = "pip-no-matching-torch"  # the signature of a failure that no other one tells
+_UNREACHED = (
+    "index_unreached",
+    "tls_intercepted",
+    "proxy_login",
+)  # facts: nothing was offered as nothing was read
 _AROUND = 2  # lines between what a match shows and where the failure is told
 
 
@@ -78,7 +82,7 @@ def _answers(
     reported: Reported, knowledge: Knowledge, text: str
 ) -> Iterator[tuple[PackageFailure, PackageAnswer]]:
     machine = machine_of(reported, knowledge)
-    target = _target(machine, knowledge)
+    target = target_of(machine, knowledge)
     for failure in reversed(reported.failures):
         if failure.kind == "missing":
             answered = _of_missing(failure, reported, machine, target, knowledge, text)
@@ -97,7 +101,7 @@ def _of_missing(
     text: str,
 ) -> PackageAnswer | None:
     question = question_of(failure, reported, machine, text)
-    if question is None:
+    if question is None or (not question.offered and any(map(reported.value, _UNREACHED))):
         return None
     if question.project in JUDGED:
         return answer(question, target, knowledge, text) or as_uv_says(failure, question.tool)
@@ -118,7 +122,9 @@ def _of_unbuilt(
 ) -> PackageAnswer | None:
     version = version_of(failure, text)
     asked = f"=={version}" if version else ""
-    found = _own_page(failure, asked, reported, machine, knowledge, text)
+    found = _ready(failure, reported, knowledge) or _own_page(
+        failure, asked, reported, machine, knowledge, text
+    )
     if found or version is None or machine.python is None or machine.is_mac:
         return found
     python = int(machine.python.partition(".")[2])
@@ -131,6 +137,24 @@ def _of_unbuilt(
         platform=machine.platform,
         text=text,
     )
+
+
+def _ready(failure: PackageFailure, reported: Reported, knowledge: Knowledge) -> PackageAnswer | None:
+    """Answer for what is built though its wheel for the torch that is there can be named."""
+    facts = reported.values | derived_facts(reported.values, ())
+    wheels = knowledge.ecosystem.set_of(failure.package)
+    if (wheels is not None and not wheels.by_version) or failure.package in JUDGED:
+        return None
+    found = package_facts(reported, facts | {"extension": failure.package.replace("-", "_")}, knowledge)
+    line = found.get("extension_line")
+    if line is None or found["extension_project"] != failure.package:
+        return None
+    cause = tr(
+        "{project} is compiled here, though there is a ready wheel of it for torch {torch}.",
+        project=failure.package,
+        torch=facts["torch"],
+    )
+    return PackageAnswer(cause, tr("`{line}`: then nothing is built. torch stays as it is.", line=line))
 
 
 def _own_page(
@@ -152,21 +176,6 @@ def _own_page(
     return from_its_own_page(
         failure.package, asked, torch, variant, machine.platform, knowledge.ecosystem, tool
     )
-
-
-def _target(machine: ReportedMachine, knowledge: Knowledge) -> Target | None:
-    """Return the GPUs of the text's machine, None where they are not known."""
-    with suppress(GpuenvError):
-        described = describe_machine(
-            None,
-            driver=machine.driver,
-            gpus=machine.gpus,
-            platform=machine.platform,
-            glibc=None,
-            knowledge=knowledge,
-        )
-        return choose_target((described,), (), cpu=False)
-    return None
 
 
 def _tells(match: SignatureMatch, failure: PackageFailure) -> bool:

@@ -1,0 +1,106 @@
+"""What conda's channels have of the pytorch that a text asks for, and the line of pip that brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from packaging.version import Version
+
+from gpuenv import matrices
+from gpuenv.explanation.reported_machine import driver_cuda_of, machine_of
+from gpuenv.explanation.wheel_commands import index_address
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import Row
+from gpuenv.model.variant import CudaVersion, parse_cuda_version
+from gpuenv.model.wheel import Platform, TorchBuild
+from gpuenv.signatures.reported import Reported
+
+_PYTORCH, _FORGE = "pytorch", "conda-forge"
+_COMPANIONS = ("torchvision", "torchaudio")
+_SUBDIRS: dict[str, Platform] = {"win-64": "win-64", "linux-aarch64": "linux-aarch64"}
+
+
+def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
+    """Return what follows from `conda_torch`, the pytorch that conda was asked for; nothing on a Mac.
+
+    `conda_last` is the last release in the channel pytorch; `conda_pip_line`, `conda_forge_line` are what to
+    type for that of pip and conda-forge; where there is no build of it for `conda_python_asked`,
+    `conda_python` is the nearest Python with one, `conda_pythons` are all.
+    """
+    if facts.get("conda_platform", "").startswith("osx") or "mac_path" in facts:
+        return {}
+    machine = machine_of(reported, knowledge)
+    platform = machine.platform or _SUBDIRS.get(facts.get("conda_platform", ""), "linux-64")
+    rows = [row for row in matrices.load("conda") if row["platform"] == platform]
+    last = max(Version(row["torch"]) for row in rows or [{"torch": "0"}] if row.get("channel") != _FORGE)
+    found = {"conda_last": str(last)}
+    asked = facts["conda_torch"]
+    driver = driver_cuda_of(machine, platform, knowledge)
+    wanted = _cuda(facts.get("conda_cuda_asked")) or driver
+    limit = min(wanted, driver) if wanted and driver else wanted
+    if line := _pip_line(asked, limit, platform, facts, knowledge):
+        found["conda_pip_line"] = line
+    if line := _forge_line(asked, limit, rows):
+        found["conda_forge_line"] = line
+    channel = _PYTORCH if "conda_pytorch_channel" in facts else _FORGE
+    of_release = [row for row in rows if row["channel"] == channel and _is(row["torch"], asked)]
+    return found | _python(facts.get("conda_python_asked", ""), of_release)
+
+
+def _is(release: str, asked: str) -> bool:
+    return f"{release}.".startswith(f"{asked}.")
+
+
+def _cuda(text: str | None) -> CudaVersion | None:
+    with suppress(ValueError):
+        return parse_cuda_version(text or "")
+    return None
+
+
+def _pip_line(
+    asked: str,
+    limit: CudaVersion | None,
+    platform: Platform,
+    facts: Mapping[str, str],
+    knowledge: Knowledge,
+) -> str | None:
+    builds = [
+        build
+        for build in knowledge.builds_of(platform)
+        if _is(str(build.torch), asked) and build.variant.cuda and build.index != "pypi"
+    ]
+    if not builds:
+        return None
+    torch = max(build.torch for build in builds)
+    build = _nearest([build for build in builds if build.torch == torch], limit)
+    known = knowledge.companions_of(torch)
+    names = [name for name in _COMPANIONS if f"conda_{name}" in facts and known.get(name)]
+    wanted = " ".join((f"torch=={torch}", *(f"{name}=={known[name][0]}" for name in names)))
+    return f"pip install {wanted} --index-url {index_address(str(build.variant))}"
+
+
+def _nearest(builds: list[TorchBuild], limit: CudaVersion | None) -> TorchBuild:
+    """Return the build of the newest CUDA up to a limit, else of the oldest."""
+    pairs = [(build.variant.cuda, build) for build in builds if build.variant.cuda]
+    below = [pair for pair in pairs if limit is None or pair[0] <= limit]
+    pick = max(below, key=lambda pair: pair[0]) if below else min(pairs, key=lambda pair: pair[0])
+    return pick[1]
+
+
+def _forge_line(asked: str, limit: CudaVersion | None, rows: Iterable[Row]) -> str | None:
+    there = [row for row in rows if row["channel"] == _FORGE and row["cuda"] and _is(row["torch"], asked)]
+    if not there:
+        return None
+    cudas = sorted({parse_cuda_version(row["cuda"]) for row in there})
+    below = [cuda for cuda in cudas if limit is None or cuda <= limit]
+    return f'conda install -c conda-forge "pytorch-gpu={asked}" "cuda-version={(below or cudas)[-1]}"'
+
+
+def _python(asked: str, rows: Iterable[Row]) -> dict[str, str]:
+    minors = sorted({int(tag[3:]) for row in rows for tag in row["pythons"] if tag[3:].isdigit()})
+    own = asked.partition(".")[2]
+    if not minors or not own.isdigit() or int(own) in minors:
+        return {}
+    nearest = min(minors, key=lambda minor: abs(minor - int(own)))
+    return {"conda_python": f"3.{nearest}", "conda_pythons": f"3.{minors[0]}–3.{minors[-1]}"}

@@ -1,0 +1,155 @@
+"""What belongs to the torch of a text: its build, and the line that brings what was compiled for another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from packaging.version import InvalidVersion, Version
+
+from gpuenv.explanation.reported_machine import ReportedMachine, driver_cuda_of, machine_of, target_of
+from gpuenv.explanation.wheel_commands import index_address
+from gpuenv.explanation.wheel_facts import runs, wheel_facts
+from gpuenv.explanation.wheel_question import PYPI
+from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
+from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import Platform
+from gpuenv.resolution.candidate import release_of
+from gpuenv.signatures.reported import Reported
+
+_NOT_FROM_PYPI = ("conda_build", "jetson", "ascend", "rocm", "radeon", "gfx", "intel_gpu")
+_FORCED = "pip install --force-reinstall --no-deps"
+_FILES: dict[Platform, str] = {"linux-64": "linux_x86_64", "win-64": "win_amd64"}
+
+
+def package_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
+    """Return what follows from the torch of a text and the package whose compiled part does not fit it.
+
+    `torch_build` (cu124) is what its CUDA or PyPI's build of it says, `build_cuda` 12.4, `build_cuda_name`
+    12-4, as apt has it; `extension_line` installs `extension_project`, as it was compiled for this torch.
+    Of a driver that the text names `driver_runs` is the CUDA that it runs at most (12.6), `driver_index` the
+    newest build of the torch that it and the card run (cu126).
+    """
+    try:
+        torch = Version(facts.get("torch", ""))
+    except InvalidVersion:
+        return {}
+    machine = machine_of(reported, knowledge)
+    if machine.is_mac:
+        return {}
+    by_driver = _of_driver(torch, machine, knowledge)
+    variant = _variant(torch, facts, machine, knowledge)
+    if variant is None:
+        return by_driver
+    found = {**by_driver, "torch_build": str(variant)}
+    if variant.cuda:
+        cuda = f"{variant.cuda.major}.{variant.cuda.minor}"
+        found |= {"build_cuda": cuda, "build_cuda_name": cuda.replace(".", "-")}
+    return found | _extension(facts, torch, variant, machine, knowledge)
+
+
+def _of_driver(torch: Version, machine: ReportedMachine, knowledge: Knowledge) -> dict[str, str]:
+    platform = machine.platform or "linux-64"
+    newest = driver_cuda_of(machine, platform, knowledge)
+    if newest is None:
+        return {}
+    target = target_of(machine, knowledge)
+    variants = [
+        fact.variant
+        for fact in wheel_facts("torch", knowledge)
+        if fact.version == release_of(torch) and fact.build.platform == platform and fact.page != PYPI
+        if fact.variant.cuda and fact.variant.cuda <= newest and runs(fact, target, knowledge)
+    ]
+    best = max(variants, key=lambda variant: variant.release, default=None)
+    return {"driver_runs": str(newest)} | ({"driver_index": str(best)} if best else {})
+
+
+def _variant(
+    torch: Version, facts: Mapping[str, str], machine: ReportedMachine, knowledge: Knowledge
+) -> Variant | None:
+    if torch.local:
+        return Variant(torch.local)
+    cuda = facts.get("torch_cuda", "")
+    if cuda[:1].isdigit():
+        return Variant(f"cu{cuda.replace('.', '')}")
+    if any(name in facts for name in _NOT_FROM_PYPI):
+        return None
+    return knowledge.pypi_variant(release_of(torch), machine.platform or "linux-64")
+
+
+def _extension(
+    facts: Mapping[str, str], torch: Version, variant: Variant, machine: ReportedMachine, knowledge: Knowledge
+) -> dict[str, str]:
+    file = facts.get("extension") or facts.get("unbuilt", "").lower().replace("-", "_") or "-"
+    known = knowledge.companions_of(release_of(torch))
+    made = (*knowledge.ecosystem.made_for_torch, *known)
+    names = [name for name in made if file.startswith(name.replace("-", "_"))]
+    project = max(names, key=len, default=None)
+    if project is None:
+        return {}
+    wheels = knowledge.ecosystem.set_of(project)
+    platform = machine.platform or "linux-64"
+    if wheels is not None:
+        line = _of_set(project, wheels, torch, variant, platform, facts, knowledge)
+    else:
+        index = f" --index-url {index_address(str(variant))}" if torch.local else ""
+        version = known[project][0] if known[project] else None
+        line = f"{_FORCED} {project}=={version}{index}" if version else None
+    return {"extension_project": project} | ({"extension_line": line} if line else {})
+
+
+def _of_set(
+    project: str,
+    wheels: WheelSet,
+    torch: Version,
+    variant: Variant,
+    platform: Platform,
+    facts: Mapping[str, str],
+    knowledge: Knowledge,
+) -> str | None:
+    tag = facts.get("python_tag")
+    fitting = [
+        item
+        for item in knowledge.ecosystem.wheels(wheels.name, platform)
+        if item.torch == minor_of(torch)
+        and _is_for(item, variant)
+        and (not item.pythons or tag in item.pythons)
+    ]
+    if not fitting:
+        return None
+    if wheels.by_version:
+        return _file(project, fitting, torch, variant, platform, facts, knowledge, wheels.page)
+    page = wheels.page.format(torch=f"{torch.major}.{torch.minor}", variant=variant)
+    pin = f"=={facts[project]}" if project in facts else ""
+    return f"{_FORCED} --no-cache-dir {project}{pin} -f {page}"
+
+
+def _is_for(item: KnownWheels, variant: Variant) -> bool:
+    """Whether wheels are for a variant: `cu12` for each of CUDA 12."""
+    major = f"cu{variant.cuda.major}" if variant.cuda else None
+    return item.variant in (str(variant), major)
+
+
+def _file(
+    project: str,
+    fitting: list[KnownWheels],
+    torch: Version,
+    variant: Variant,
+    platform: Platform,
+    facts: Mapping[str, str],
+    knowledge: Knowledge,
+    page: str,
+) -> str | None:
+    """Return the line with the address of the wheel whose name tells torch, CUDA and ABI."""
+    abi = knowledge.ecosystem.cxx11_abi(torch, variant)
+    tag = facts.get("python_tag")
+    versions = sorted({version for item in fitting for version in item.versions})
+    if abi is None or tag is None or platform not in _FILES or not versions:
+        return None
+    installed = facts.get(project)
+    version = next((item for item in versions if str(item) == installed), versions[-1])
+    row = next(item for item in fitting if version in item.versions)
+    local = f"{row.variant}torch{torch.major}.{torch.minor}cxx11abi{str(abi).upper()}"
+    name = f"{project.replace('-', '_')}-{version}+{local}-{tag}-{tag}-{_FILES[platform]}.whl"
+    folder = page.format(version=version).replace("/expanded_assets/", "/download/")
+    return f"{_FORCED} {folder}/{name}"

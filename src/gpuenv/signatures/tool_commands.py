@@ -1,0 +1,54 @@
+"""A fix's lines for pip, as the tool of the text takes them: uv has no pip, and undoes what it did not do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from gpuenv.signatures.lazy_regex import LazyRegex
+
+_PIP = LazyRegex(r"(?:\buv pip|(?<!uv )(?:\bpython3? -m )?\bpip3?) (install|uninstall|cache purge)\b([^`&]*)")
+_OF_PIP_ALONE = LazyRegex(r" --(?:force-reinstall|no-deps|no-cache-dir)\b")
+_INDEX = LazyRegex(r" --(?:extra-)?index-url (\S+/(\w+))")
+_OWN = LazyRegex(
+    r"\buv (?:add|sync|lock|remove|tool|venv)\b|\bpoetry (?:add|env|run)\b"
+)  # lines made for the tool
+_PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
+
+
+def in_its_tool(fix: str, facts: Container[str]) -> str:
+    """Return a fix with its lines for pip as uv, a project of uv's or poetry takes them: that of the text."""
+    if "pip " not in fix or _OWN.pattern.search(fix):
+        return fix
+    change = _of_project if "uv_project" in facts else _of_uv if "uv" in facts else None
+    if change is None and "poetry" in facts:
+        change = _of_poetry
+    if change is None:
+        return fix
+    parts = fix.split("`")
+    parts[1::2] = [_PIP.pattern.sub(change, part) for part in parts[1::2]]
+    return "`".join(parts)
+
+
+def _of_uv(match: re.Match[str]) -> str:
+    if match[1] == "cache purge":
+        return f"uv cache clean{match[2]}"
+    rest = match[2].replace(" -y", "", 1) if match[1] == "uninstall" else match[2]
+    return f"uv pip {match[1]}{rest}"
+
+
+def _of_project(match: re.Match[str]) -> str:
+    """Return what changes the project's file: what is installed beside it the next `uv run` undoes."""
+    rest = match[2]
+    if match[1] == "uninstall":
+        return f"uv remove{rest.replace(' -y', '', 1)}"
+    if match[1] == "cache purge" or " -r " in rest or " -e " in rest or "..." in rest or ".whl" in rest:
+        return _of_uv(match)
+    bare = _OF_PIP_ALONE.pattern.sub("", rest)
+    return "uv add" + _INDEX.pattern.sub(r" --index pytorch-\2=\1", bare).replace(" -f ", " --find-links ")
+
+
+def _of_poetry(match: re.Match[str]) -> str:
+    if match[1] == "install" and _PLAIN.pattern.fullmatch(match[2]) and not match[0].startswith("uv"):
+        return f"poetry add{re.sub(r' (?:-U|--upgrade)(?= )', '', match[2])}"
+    return f"poetry run {match[0]}" if match[1] != "cache purge" else match[0]

@@ -1,0 +1,57 @@
+"""What the matrices add to the facts of a text: the torch that it names, and what conda was asked for."""
+
+import pytest
+
+from gpuenv.explanation.load_tables import load_reports
+from gpuenv.explanation.text_facts import facts_of
+from gpuenv.signatures.reported import read_reported
+
+FLASH = (
+    "/v/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol: _Z"
+)
+CONDA = "$ conda install pytorch={0} pytorch-cuda=12.8 -c pytorch -c nvidia\n$ conda create -n x python={1}\n"
+
+
+def facts(text: str, *asked: str) -> dict[str, str]:
+    return facts_of(read_reported(text, load_reports()), {}, asked)
+
+
+@pytest.mark.parametrize(
+    ("torch", "wheel"),
+    [
+        ("2.6.0+cu124", "v2.7.4.post1/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiFALSE-cp311-cp311-linux"),
+        ("2.6.0+cu126", "v2.7.4.post1/flash_attn-2.7.4.post1+cu12torch2.6cxx11abiTRUE-cp311-cp311-linux"),
+        (
+            "2.8.0",
+            "flash_attn-2.8.3.post1+cu12torch2.8cxx11abiTRUE-cp311-cp311-linux",
+        ),  # PyPI's build is cu128
+        ("2.15.0", None),
+    ],
+)
+def test_a_compiled_package_has_the_wheel_for_the_torch_of_the_text(torch: str, wheel: str | None) -> None:
+    text = f"PyTorch version: {torch}\nflash-attn==2.7.4.post1\nImportError: {FLASH}"
+    line = facts(text, "extension_line").get("extension_line")
+    assert (line is None) == (wheel is None)
+    assert wheel is None or wheel in (line or "")
+
+
+def test_the_matrices_are_left_alone_where_no_condition_asks_for_them() -> None:
+    text = f"PyTorch version: 2.8.0\nImportError: {FLASH}"
+    assert "torch_build" not in facts(text)
+    assert facts(text, "torch_build")["build_cuda_name"] == "12-8"
+
+
+def test_a_driver_tells_the_newest_build_of_the_torch_that_it_runs() -> None:
+    text = "torch==2.9.0+cpu\nPyTorch version: 2.9.0+cpu\nDriver Version: 570.133.20"
+    found = facts(text, "driver_index")
+    assert (found["driver_runs"], found["driver_index"]) == ("12.8", "cu128")
+
+
+def test_conda_is_answered_by_what_its_channels_have() -> None:
+    found = facts(CONDA.format("2.7.0", "3.12"), "conda_last")
+    assert found["conda_last"] == "2.5.1"
+    assert found["conda_pip_line"].endswith("torch==2.7.0 --index-url https://download.pytorch.org/whl/cu128")
+    assert found["conda_forge_line"].endswith('"pytorch-gpu=2.7.0" "cuda-version=12.6"')
+    assert "conda_python" not in found
+    older = facts(CONDA.format("2.4.1", "3.13"), "conda_python")
+    assert (older["conda_python"], older["conda_pythons"]) == ("3.12", "3.9–3.12")

@@ -1,0 +1,32 @@
+import pytest
+
+from gpuenv.signatures.tool_commands import in_its_tool
+
+LINE = (
+    "`pip install --force-reinstall --no-deps torchvision==0.21.0 --index-url https://h/whl/cu124`: its own"
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "fix", "told"),
+    [
+        ({}, LINE, LINE),
+        ({"uv"}, '`python -m pip install "numpy<2"`', '`uv pip install "numpy<2"`'),
+        ({"uv"}, "`pip uninstall -y triton`, not pip alone", "`uv pip uninstall triton`, not pip alone"),
+        ({"uv"}, "`pip cache purge`", "`uv cache clean`"),
+        (
+            {"uv", "uv_project"},
+            LINE,
+            "`uv add torchvision==0.21.0 --index pytorch-cu124=https://h/whl/cu124`: its own",
+        ),
+        ({"uv", "uv_project"}, "`pip uninstall -y triton`", "`uv remove triton`"),
+        ({"uv", "uv_project"}, "`pip install -r x.txt`", "`uv pip install -r x.txt`"),
+        ({"uv", "uv_project"}, "`uv add torch` or `pip install torch`", None),
+        ({"poetry"}, '`python -m pip install -U "numpy<2"`', '`poetry add "numpy<2"`'),
+        ({"poetry"}, "`pip install --no-deps x`", "`poetry run pip install --no-deps x`"),
+    ],
+)
+def test_a_line_for_pip_is_told_as_the_tool_of_the_text_takes_it(
+    facts: set[str], fix: str, told: str | None
+) -> None:
+    assert in_its_tool(fix, facts) == (told or fix)
