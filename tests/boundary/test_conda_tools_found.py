@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
-from fake_conda import Transcript, a_wanted, called, fake_conda, faked
+from fake_conda import Transcript, a_wanted, called, fake_conda, faked, transcript
 from msgspec.structs import replace
 
 from gpuenv.installers.conda.solve import solve
@@ -76,6 +77,7 @@ def test_what_a_tool_can_is_asked_once_for_each_state_of_its_file(tmp_path: Path
         "home/.condarc",
         "home/.config/conda/.condarc",
         "home/.mambarc",
+        "home/.mamba/mambarc.d/a.yml",
         "condarc.d/a.yml",
         "named.yml",
         "prefix/.condarc",
@@ -95,6 +97,20 @@ def test_a_changed_configuration_is_asked_for_anew(tmp_path: Path, calling: Call
         read_info(tool, calling)
         read_info(tool, calling)
         assert len(fake.calls) == number + 1
+
+
+def test_a_changed_configuration_of_the_root_is_asked_for_anew(tmp_path: Path, calling: Calling) -> None:
+    """A script in another place than its installation, such as a shim, leads to no root by its own path."""
+    fake, tool = faked(tmp_path, "conda")
+    root = tmp_path / "opt" / "conda"
+    document = {**json.loads(transcript("conda-info").out), "root_prefix": str(root)}
+    fake.answers("info", Transcript(0, json.dumps(document), ""))
+    root.mkdir(parents=True)
+    for number in (1, 2):
+        read_info(tool, calling)
+        read_info(tool, calling)
+        assert len(fake.calls) == number
+        (root / ".condarc").write_text("envs_dirs: [/bcd]\n", encoding="utf-8")
 
 
 def test_a_broken_cache_is_asked_anew(tmp_path: Path, calling: Calling) -> None:

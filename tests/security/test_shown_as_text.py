@@ -52,6 +52,18 @@ def test_what_is_printed_does_nothing(stream: str, text: str, capsys: pytest.Cap
     held_off(not any(letter in shown for letter in text if not letter.isprintable()), ascii(shown))
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["https://conda.example/t/tk-hunter2-01/cloud/conda-forge", "https://ada:hunter2@conda.example/lab"],
+)
+def test_a_message_shows_no_secret_of_an_address(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`… cannot be read; trying the next URL` showed the token of a channel."""
+    output.note(f"{address} cannot be read; trying the next URL")
+    shown = capsys.readouterr().err
+    held_off("hunter2" not in shown, shown)
+    assert "conda.example" in shown
+
+
 @pytest.mark.parametrize("text", HARMFUL.values(), ids=HARMFUL)
 def test_json_stays_json_whatever_is_in_it(text: str) -> None:
     shown = output.json_text({"name": text})

@@ -105,6 +105,30 @@ def test_what_a_condarc_says_leads_back_to_the_address(name: str, base: str) -> 
     assert f"{answer}/{channel_argument(channel)}" == channel.urls[0]
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://conda.example/t/tk-hunter2-01/cloud/conda-forge",
+        "https://conda.example:8443/mirror/t/tk-hunter2-01/anaconda/cloud/conda-forge/",
+    ],
+)
+def test_a_token_stays_where_it_stands_in_an_address(address: str) -> None:
+    """conda moves the token of a custom channel's base to its end, where the server knows none: HTTP 404."""
+    channel = CondaChannel("conda-forge", (address,))
+    settings = read_settings(render_condarc((channel,)))
+    assert settings["custom_multichannels.conda-forge"] == [address.rstrip("/")]
+    assert "custom_channels.conda-forge" not in settings
+    assert channel_argument(channel) == "conda-forge"
+
+
+def test_a_token_within_the_address_of_a_channel_without_a_name_stays_there() -> None:
+    address = "https://conda.example/t/tk-hunter2-01/get/lab"
+    channel = CondaChannel("https://conda.example/lab", (address,))
+    words = dry_run_arguments(a_wanted(PREFIX, channels=(channel,)), str(PREFIX))
+    assert "hunter2" not in " ".join(words)
+    assert read_settings(render_condarc((channel,)))["custom_multichannels.lab"] == [address]
+
+
 def test_shards_are_not_looked_for_on_a_mirror_without() -> None:
     """Trap 10."""
     assert read_settings(render_condarc((), shards=False))["repodata_use_shards"] is False

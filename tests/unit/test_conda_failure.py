@@ -92,7 +92,13 @@ def test_the_commands_that_accept_terms_are_read(mark: str) -> None:
 
 @pytest.mark.parametrize(
     ("exception", "kind"),
-    [("CondaToSRejectedError", "terms"), ("NoSpaceLeftError", "disk-full"), ("CondaOSError", "other")],
+    [
+        ("CondaToSRejectedError", "terms"),
+        ("NoSpaceLeftError", "disk-full"),
+        ("ReadTimeoutError", "channel"),  # urllib3's, of a server that stalls: conda lets it through
+        ("ProtocolError", "channel"),
+        ("CondaOSError", "other"),
+    ],
 )
 def test_condas_exceptions_are_known_by_name(exception: str, kind: str) -> None:
     document = {"exception_name": exception, "message": "it went wrong"}

@@ -183,7 +183,11 @@ def unwritable(error: OSError) -> UnwritableOutput:
 
 
 def note(text: str, style: Style | None = None) -> None:
-    """Write a message to stderr, its label in a colour; ignore failures, which could not be reported."""
+    """Write a message to stderr, its label in a colour; ignore failures, which could not be reported.
+
+    Secrets of addresses in it are hidden.
+    """
+    text = without_passwords(text) if "://" in text else text
     shown = _for_reader(printable(text), sys.stderr)
     if style and is_coloured(sys.stderr):
         shown = with_label(shown, style)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import ntpath
 import posixpath
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,6 +36,9 @@ _MIRRORING = tuple(
     f"{tool}_{option}" for tool in ("CONDA", "MAMBA") for option in ("CHANNEL_ALIAS", "DEFAULT_CHANNELS")
 )
 _DEFAULTS = "defaults"
+# conda puts what follows `/t/` in the base of a custom channel before the channel's name, wherever it stood:
+# https://conda.example/t/TOKEN/cloud + conda-forge is https://conda.example/cloud/t/TOKEN/conda-forge to it
+_TOKEN_WITHIN = re.compile(r"/t/[^/]*/")
 
 
 def create_options(wanted: CondaWanted, prefix: str, *, shown: bool = False) -> tuple[str, ...]:
@@ -150,10 +154,18 @@ def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shar
         if channel.name == _DEFAULTS and channel.urls:
             settings["default_channels"] = [channel.urls[0]]
         elif base is not None:
-            settings[f"custom_channels.{channel.name}"] = base
+            settings |= _definition(channel.name, channel.urls[0])
     for channel, name in secret_names(channels).items():
-        settings[f"custom_channels.{name}"] = channel.urls[0].rstrip("/").removesuffix(f"/{name}")
+        settings |= _definition(name, channel.urls[0])
     return write_settings(before, settings if shards else {**settings, "repodata_use_shards": False})
+
+
+def _definition(name: str, url: str) -> dict[str, Any]:
+    """Return the setting that leads from a name to a URL that ends in it."""
+    base = url.rstrip("/").removesuffix(f"/{name}")
+    if _TOKEN_WITHIN.search(base):
+        return {f"custom_multichannels.{name}": [url.rstrip("/")]}
+    return {f"custom_channels.{name}": base}
 
 
 def condarc_name(text: str) -> str:

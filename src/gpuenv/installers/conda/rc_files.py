@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 _NAMES = (".condarc", "condarc", ".mambarc", "mambarc")
-_MANY = "condarc.d"
+_MANY = ("condarc.d", "mambarc.d")
 _VARIABLES = ("CONDARC", "MAMBARC")
 _PREFIXES = ("CONDA_ROOT", "MAMBA_ROOT_PREFIX", "CONDA_PREFIX")
 _AT_HOME = ("", ".conda", ".config/conda", ".mamba", ".config/mamba", "micromamba", ".local/share/mamba")
@@ -22,15 +22,25 @@ def rc_state(program: str, environ: Mapping[str, str], root: Path = Path("/")) -
     https://mamba.readthedocs.io/en/latest/user_guide/configuration.html: of all systems and both tools, as
     more files than are read do no harm.
     """
-    return tuple(state for path in dict.fromkeys(_files(program, environ, root)) for state in _state(path))
+    return _states(_files(program, environ, root))
+
+
+def rc_state_of_root(installation: str | None) -> tuple[FileState, ...]:
+    """Return the configuration files in a tool's installation, which a script elsewhere does not lead to."""
+    return _states(_files_in(Path(installation))) if installation else ()
 
 
 def _files(program: str, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
     for folder in _folders(program, environ, root):
-        yield from (folder / name for name in _NAMES)
-        with suppress(OSError):
-            yield from sorted((folder / _MANY).iterdir())
+        yield from _files_in(folder)
     yield from (Path(named) for name in _VARIABLES if (named := environ.get(name)))
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    yield from (folder / name for name in _NAMES)
+    for many in _MANY:
+        with suppress(OSError):
+            yield from sorted((folder / many).iterdir())
 
 
 def _folders(program: str, environ: Mapping[str, str], root: Path) -> Iterator[Path]:
@@ -44,6 +54,10 @@ def _folders(program: str, environ: Mapping[str, str], root: Path) -> Iterator[P
     if configured := environ.get("XDG_CONFIG_HOME"):
         yield from (Path(configured) / name for name in ("conda", "mamba"))
     yield from (Path(prefix) for name in _PREFIXES if (prefix := environ.get(name)))
+
+
+def _states(files: Iterable[Path]) -> tuple[FileState, ...]:
+    return tuple(state for path in dict.fromkeys(files) for state in _state(path))
 
 
 def _state(path: Path) -> Iterator[FileState]:

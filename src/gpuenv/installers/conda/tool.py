@@ -26,7 +26,7 @@ from gpuenv.installers.conda import commands as conda_calls
 from gpuenv.installers.conda.check_solution import Tool
 from gpuenv.installers.conda.failure import FailureWords, explain, parse_failure_words
 from gpuenv.installers.conda.json_output import last_document, texts
-from gpuenv.installers.conda.rc_files import rc_state
+from gpuenv.installers.conda.rc_files import rc_state, rc_state_of_root
 from gpuenv.installers.conda.tool_info import (
     CondaInfo,
     ToolVersions,
@@ -123,7 +123,7 @@ def read_info(tool: CondaTool, calling: Calling) -> CondaInfo:
     if info is None:
         info = _ask(tool, calling.environ)
         with suppress(OSError):
-            _write(file, json.dumps(to_builtins(info)))
+            _write(file, json.dumps({**to_builtins(info), "root_rc": rc_state_of_root(info.root)}))
     check_version(info, tool_versions())
     return info
 
@@ -144,6 +144,8 @@ def _cache_file(tool: CondaTool, calling: Calling) -> Path:
 def _read_cached(file: Path, tool: Tool) -> CondaInfo | None:
     try:
         document = load_json(read_limited_text(file))
+        if tuple(map(tuple, document["root_rc"])) != rc_state_of_root(document["root"]):
+            return None
         lists = {name: tuple(document[name]) for name in ("environments", "caches", "channels")}
         version = str(Version(document["version"]))
         return CondaInfo(tool, version, str(document["platform"]), document["root"], **lists)
