@@ -226,6 +226,21 @@ def test_a_package_that_can_not_be_had_is_taken_from_the_next_mirror(
     assert caught.value.exit_code == (4 if name == "conda-cut" else 5)
 
 
+@pytest.mark.parametrize(("name", "status"), [("mm-corrupt", 5), ("conda-cut", 4)])
+def test_what_went_wrong_first_is_told_where_the_next_mirror_cannot_be_read(
+    tmp_path: Path, environ: dict[str, str], name: str, status: int
+) -> None:
+    """Behind a mirror stands the official channel, which many machines do not reach: it is not the cause."""
+    (tmp_path / "pkgs").mkdir()
+    fake = tool_with(tmp_path, caches=(tmp_path / "pkgs",)).is_rotten_at("rotten.example", name)
+    fake.is_dead_at("whole.example", "conda-err-neterr")
+    with pytest.raises(GpuenvError) as caught:
+        make(tmp_path, environ, ROTTEN, WHOLE)
+    assert caught.value.exit_code == status
+    assert "cannot read the channel" not in caught.value.message
+    assert any("cannot read the channel" in reason.text for reason in caught.value.because)
+
+
 def test_a_corrupt_package_is_named_with_the_cache_that_holds_it(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

@@ -240,6 +240,7 @@ def test_a_channel_that_is_nowhere_is_told(tmp_path: Path, calling: Calling) -> 
     with pytest.raises(Unreachable, match=r"127.0.0.1:1") as caught:
         solve_somewhere(tool, a_wanted(tmp_path / "env", channels=channels), calling)
     assert caught.value.code == "channel-unreachable"
+    assert urls[0] in [reason.source for reason in caught.value.because]
 
 
 def test_packages_from_elsewhere_are_told(tmp_path: Path, calling: Calling) -> None:

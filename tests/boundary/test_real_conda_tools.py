@@ -201,7 +201,7 @@ def test_offline_a_filled_cache_is_enough(lab: Lab, site: Site, channel: CondaCh
     assert len(records(prefix)) == len(solved.records)
 
 
-@pytest.mark.parametrize("login", ["/t/ab-12345-s3cret", "ada:s3cret@"])
+@pytest.mark.parametrize("login", ["/t/ab-12345-s3cret", "/t/ab-12345-s3cret/anaconda/cloud", "ada:s3cret@"])
 def test_no_password_stays_in_the_environment_or_the_log(
     lab: Lab, site: Site, packages: tuple[CondaPackage, ...], login: str
 ) -> None:

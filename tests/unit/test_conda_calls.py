@@ -115,8 +115,12 @@ def test_what_a_condarc_says_leads_back_to_the_address(name: str, base: str) -> 
 def test_a_token_stays_where_it_stands_in_an_address(address: str) -> None:
     """conda moves the token of a custom channel's base to its end, where the server knows none: HTTP 404."""
     channel = CondaChannel("conda-forge", (address,))
-    settings = read_settings(render_condarc((channel,)))
-    assert settings["custom_multichannels.conda-forge"] == [address.rstrip("/")]
+    theirs = "custom_multichannels:\n  lab: [https://lab.example/a]\n"
+    settings = read_settings(render_condarc((channel,), theirs))
+    assert settings["custom_multichannels"] == {
+        "lab": ["https://lab.example/a"],
+        "conda-forge": [address.rstrip("/")],
+    }
     assert "custom_channels.conda-forge" not in settings
     assert channel_argument(channel) == "conda-forge"
 
@@ -126,7 +130,7 @@ def test_a_token_within_the_address_of_a_channel_without_a_name_stays_there() ->
     channel = CondaChannel("https://conda.example/lab", (address,))
     words = dry_run_arguments(a_wanted(PREFIX, channels=(channel,)), str(PREFIX))
     assert "hunter2" not in " ".join(words)
-    assert read_settings(render_condarc((channel,)))["custom_multichannels.lab"] == [address]
+    assert read_settings(render_condarc((channel,)))["custom_multichannels"] == {"lab": [address]}
 
 
 def test_shards_are_not_looked_for_on_a_mirror_without() -> None:

@@ -12,6 +12,7 @@ from gpuenv.environments.conda.package_cache import package_files, unpacked
 from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.conda.solve import Solved, solve_somewhere, without_url
 from gpuenv.installers.conda.tool import CondaTool
+from gpuenv.model.conda import CondaChannel
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Unreachable
 
 _SHOWN = 3
@@ -45,8 +46,26 @@ def create_somewhere(
             if data.get("kind") not in {"channel", "corrupt"} or not elsewhere:
                 raise
             running.calling.tell(tr("{problem}; trying the next mirror", problem=error.message))
-        solved = solve_somewhere(tool, replace(solved.wanted, channels=channels), running.calling)
+            solved = _solve_elsewhere(tool, solved, channels, running, error)
         check(solved)
+
+
+def _solve_elsewhere(
+    tool: CondaTool,
+    solved: Solved,
+    channels: tuple[CondaChannel, ...],
+    running: CondaRunning,
+    before: GpuenvError,
+) -> Solved:
+    """Solve with the URLs that are left; where none can be read, raise what went wrong `before`.
+
+    Behind a mirror stands the official channel, which many machines do not reach: that is not the cause.
+    """
+    try:
+        return solve_somewhere(tool, replace(solved.wanted, channels=channels), running.calling)
+    except Unreachable as error:
+        before.because += (Because(error.message, tool.path),)
+        raise before from None
 
 
 def _name_packages(error: GpuenvError, tool: CondaTool, solved: Solved, running: CondaRunning) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpuenv.config_edit.condarc import write_settings
+from gpuenv.config_edit.condarc import read_settings, write_settings
 from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.protocol import MISLEADING, without
 from gpuenv.model.conda import CondaChannel, CondaWanted
@@ -36,6 +36,7 @@ _MIRRORING = tuple(
     f"{tool}_{option}" for tool in ("CONDA", "MAMBA") for option in ("CHANNEL_ALIAS", "DEFAULT_CHANNELS")
 )
 _DEFAULTS = "defaults"
+_SEVERAL = "custom_multichannels"
 # conda puts what follows `/t/` in the base of a custom channel before the channel's name, wherever it stood:
 # https://conda.example/t/TOKEN/cloud + conda-forge is https://conda.example/cloud/t/TOKEN/conda-forge to it
 _TOKEN_WITHIN = re.compile(r"/t/[^/]*/")
@@ -149,23 +150,23 @@ def render_condarc(channels: tuple[CondaChannel, ...], before: str = "", *, shar
     sharded repodata, for mirrors that have none. Raises ValueError where `before` is invalid.
     """
     settings: dict[str, Any] = {"show_channel_urls": True}
+    named = dict(secret_names(channels))
     for channel in channels:
-        base = _base(channel)
         if channel.name == _DEFAULTS and channel.urls:
             settings["default_channels"] = [channel.urls[0]]
-        elif base is not None:
-            settings |= _definition(channel.name, channel.urls[0])
-    for channel, name in secret_names(channels).items():
-        settings |= _definition(name, channel.urls[0])
+        elif _base(channel) is not None:
+            named[channel] = channel.name
+    within: dict[str, Any] = {}
+    for channel, name in named.items():
+        url = channel.urls[0].rstrip("/")
+        base = url.removesuffix(f"/{name}")
+        if _TOKEN_WITHIN.search(base):
+            within[name] = [url]
+        else:
+            settings[f"custom_channels.{name}"] = base
+    if within:
+        settings[_SEVERAL] = {**(read_settings(before).get(_SEVERAL) or {}), **within}
     return write_settings(before, settings if shards else {**settings, "repodata_use_shards": False})
-
-
-def _definition(name: str, url: str) -> dict[str, Any]:
-    """Return the setting that leads from a name to a URL that ends in it."""
-    base = url.rstrip("/").removesuffix(f"/{name}")
-    if _TOKEN_WITHIN.search(base):
-        return {f"custom_multichannels.{name}": [url.rstrip("/")]}
-    return {f"custom_channels.{name}": base}
 
 
 def condarc_name(text: str) -> str:

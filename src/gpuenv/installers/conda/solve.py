@@ -203,6 +203,7 @@ def solve_somewhere(tool: CondaTool, wanted: CondaWanted, calling: Calling) -> S
         except Unreachable as error:
             channels = without_url(wanted.channels, str((error.data or {}).get("url") or ""))
             if channels == wanted.channels:
+                error.because += tuple(Because(text, url) for url, text in missed)
                 raise
             pairs = zip(wanted.channels, channels, strict=True)
             missed += tuple((old.urls[0], error.because[0].text) for old, new in pairs if old != new)
