@@ -331,6 +331,41 @@ def test_the_kernel_of_a_tree_tells_the_architecture(tree: Tree, place: str, tex
     assert (machine.system.arch, machine.source_of("system.arch")) == ("aarch64", f"/{place}")
 
 
+@pytest.mark.parametrize(
+    ("told", "architecture"),
+    [
+        ("aarch64", "aarch64"),
+        ("riscv64", "riscv64"),
+        ("Linux x86_64-build 5.15.148-tegra #1 SMP PREEMPT aarch64 aarch64 aarch64 GNU/Linux", "aarch64"),
+    ],
+)
+def test_a_recorded_uname_is_read_whatever_it_was_asked(tree: Tree, told: str, architecture: str) -> None:
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir()
+    (tree.bin / "uname").write_text(f"#!/bin/sh\necho '{told}'\n")
+    (tree.bin / "uname").chmod(0o755)
+    machine = detect_in(tree.root, {})
+    assert (machine.system.arch, machine.source_of("system.arch")) == (architecture, "uname")
+
+
+@pytest.mark.parametrize(
+    ("chip", "release", "board", "capability"),
+    [
+        ("tegra264", "R38 (release), REVISION: 2.0", "Jetson Thor", "11.0"),
+        ("tegra234", "R36 (release), REVISION: 4.3", "Jetson Orin", "8.7"),
+    ],
+)
+def test_a_board_has_the_gpu_of_its_chip_where_no_program_names_one(
+    tree: Tree, chip: str, release: str, board: str, capability: str
+) -> None:
+    tree.write("proc/sys/kernel/arch", "aarch64\n")
+    tree.write("proc/device-tree/compatible", f"nvidia,p3971-0089\0nvidia,{chip}\0")
+    tree.write("etc/nv_tegra_release", f"# {release}, GCID: 41844464, BOARD: generic, EABI: aarch64\n")
+    machine = detect_in(tree.root, {})
+    assert [(gpu.name, str(gpu.compute_capability)) for gpu in machine.gpus] == [(board, capability)]
+    assert machine.source_of("gpus.0.compute_capability") == "/proc/device-tree/compatible"
+
+
 def test_a_tree_of_a_mac_or_of_windows_is_one(tree: Tree) -> None:
     tree.write("System/Library/CoreServices/SystemVersion.plist", "<dict/>")
     tree.bin = tree.root / "bin"

@@ -157,3 +157,15 @@ def test_a_companion_that_no_platform_has_is_not_invented() -> None:
 def test_a_row_that_is_no_wheels_is_reported() -> None:
     listings = snapshot(rows=[{"project": "torch", "filename": "torch-what.whl", "index": "pytorch"}])
     assert listings["pytorch", "torch"].unparsed == ("torch-what.whl",)
+
+
+def test_of_a_build_that_was_seen_for_some_pythons_the_files_for_the_others_are_assumed() -> None:
+    seen = {"project": "torch", "index": "pytorch", "subdir": "cu126"}
+    rows = [
+        *ROWS,
+        {"filename": "torch-2.14.1+cu126-cp312-cp312-manylinux_2_28_x86_64.whl", **seen},
+    ]
+    files = snapshot(build(evidence="wheel"), rows=rows)["pytorch", "torch"].files
+    assert [file.filename for file in files if file.assumed] == [
+        "torch-2.14.1+cu126-cp314-cp314t-manylinux_2_28_x86_64.whl"
+    ]

@@ -17,6 +17,7 @@ from gpuenv.host.software.pythons import detect_pythons
 from gpuenv.knowledge.jetson_boards import needs_own_wheels
 from gpuenv.model.machine import FoundManager, FoundPython, Machine, System
 
+_OF_BOARDS = ("name", "compute_capability")  # known by the chip, where nothing tells of a GPU
 Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
 
 
@@ -45,16 +46,18 @@ def machine_of(
     (toolkit, toolkit_source, toolkit_problems), managers, pythons = software()
     tegra = detect_tegra(root) if system.arch == "aarch64" else None
     tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
+    on_board = tegra.gpu if tegra and not (joined.gpus or joined.driver or joined.problems) else None
+    board_facts = tuple((f"gpus.0.{field}", tegra.source) for field in _OF_BOARDS) if tegra and on_board else ()
     toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
     l4t_facts = (("l4t", f"/{RELEASE_FILE}"),) if tegra and tegra.release else ()
     machine = Machine(
         system=system,
         driver=joined.driver,
-        gpus=joined.gpus,
+        gpus=joined.gpus or ((on_board,) if on_board else ()),
         toolkit=toolkit,
         managers=managers,
         pythons=pythons,
-        facts=(*system_facts, *joined.facts, *toolkit_facts, *l4t_facts),
+        facts=(*system_facts, *joined.facts, *board_facts, *toolkit_facts, *l4t_facts),
         problems=(*tegra_problems, *joined.problems, *toolkit_problems),
         l4t=tegra.release if tegra else None,
     )

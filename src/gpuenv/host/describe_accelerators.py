@@ -27,9 +27,7 @@ Facts = tuple[tuple[str, str], ...]
 def find_device(text: str, known: Accelerators) -> NamedDevice | None:
     """Find a device by name or architecture (`gfx1100`, `20.1.0`, `M1`); raise UsageError if ambiguous."""
     wanted = text.strip()
-    exact = next(
-        (row for row in known.architectures.values() if row.architecture.lower() == wanted.lower()), None
-    )
+    exact = _architecture(wanted.lower(), known)
     found = AcceleratorNames(known.devices).find(wanted)
     if found and found.is_ambiguous and not _are_alike(found, known):
         raise UsageError(
@@ -51,6 +49,14 @@ def find_device(text: str, known: Accelerators) -> NamedDevice | None:
     if found and (exact is None or found.device.architecture == exact.architecture):
         return _of_row(found.device, found.name)
     return _of_architecture(exact) if exact else None
+
+
+def _architecture(wanted: str, known: Accelerators) -> AcceleratorArchitecture | None:
+    """Find what a chip is called itself, or by the compiler (`bmg-g21`), whose lists name its own first."""
+    rows = known.architectures.values()
+    exact = next((row for row in rows if row.architecture.lower() == wanted), None)
+    called = [row for row in rows if wanted in row.code]
+    return exact or min(called, key=lambda row: row.code.index(wanted), default=None)
 
 
 def _are_alike(found: NamedDevices, known: Accelerators) -> bool:

@@ -27,6 +27,7 @@ _MAC, _WINDOWS = "System/Library/CoreServices", "Windows/System32"
 _OF_MACS, _OF_WINDOWS = "sw_vers", ("powershell", "powershell.exe")
 _LOADERS = (("lib64/ld-linux-x86-64.so.2", "x86_64"), ("lib/ld-linux-aarch64.so.1", "aarch64"))
 _KERNEL = ("proc/sys/kernel/arch", "proc/sys/kernel/osrelease", "proc/version")  # the first from Linux 6.1 on
+_ARCHITECTURES = ("x86_64", "aarch64", "arm64")
 _ARCHITECTURE = re.compile(r"\b(x86_64|aarch64)\b")
 _DEVICE_TREE = "proc/device-tree/compatible"
 _LIMIT_S = 10.0
@@ -61,8 +62,11 @@ def _platform(root: Path, environ: Mapping[str, str]) -> str:
 def _architecture(root: Path, environ: Mapping[str, str]) -> tuple[str, str]:
     """Return the machine's own, by its `uname`, else by its loader; this machine's where nothing tells."""
     answer = run_program(environ, UNAME, "-m", timeout_s=_LIMIT_S)
-    if answer and answer.ok and answer.stdout.strip():
-        return answer.stdout.strip()[:20], UNAME
+    told = answer.stdout.split() if answer and answer.ok else []
+    if len(told) > 1:  # a recorded program may answer as `uname -a`, whatever it is asked
+        told = [word for word in told if word in _ARCHITECTURES]
+    if told:
+        return told[-1][:20], UNAME
     for place, name in _LOADERS:
         if is_there(root / place):
             return name, f"/{place}"

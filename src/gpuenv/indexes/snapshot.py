@@ -19,6 +19,7 @@ from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import IndexKind, Platform, TorchBuild, WheelFile
 
 _TORCH = canonicalize_name("torch")
+_PYTHON_3_8 = 38  # as in `cp38`; `cp310` and newer are larger
 _TAG_ENDINGS: dict[Platform, tuple[str, str]] = {
     "linux-64": ("linux", "_x86_64"),
     "linux-aarch64": ("linux", "_aarch64"),
@@ -48,6 +49,7 @@ class Pairing(Struct, frozen=True):
 class _KnownRelease(Struct):
     variants: set[Variant | None] = field(default_factory=set)
     tags: dict[str, None] = field(default_factory=dict)  # in the order of the files
+    pythons: dict[Variant | None, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
 def read_snapshot(
@@ -61,7 +63,8 @@ def read_snapshot(
 
     `rows` are those of matrices/wheels.json. Where they lack a variant, the files of `builds` whose evidence
     is `assumed`, and of their companions by `pairings`, are named like known ones: the companions of a
-    release were always published for each of its variants. Invalid wheel names are in `unparsed`.
+    release were always published for each of its variants. So are the files for Pythons that a build has, where those
+    of others alone were seen. Invalid wheel names are in `unparsed`.
     """
     grouped: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in rows:
@@ -126,8 +129,9 @@ def _assumed_names(
         paired[pairing.torch].append(pairing)
     names: dict[NormalizedName, dict[str, Variant]] = defaultdict(dict)
     for build in builds:
-        if build.evidence == "assumed":
-            names[_TORCH] |= dict.fromkeys(_names_of_torch(build), build.variant)
+        seen_for = known[_TORCH, build.torch, build.platform].pythons[build.variant]
+        if build.evidence == "assumed" or (seen_for and not seen_for.issuperset(build.pythons)):
+            names[_TORCH] |= dict.fromkeys(_names_of_torch(build, seen_for), build.variant)
         for pairing in paired[build.torch]:
             release = known[pairing.project, pairing.version, build.platform]
             names[pairing.project] |= dict.fromkeys(
@@ -155,12 +159,15 @@ def _by_release(seen: list[Listing]) -> Mapping[_Release, _KnownRelease]:
             for release in releases[key]:
                 release.variants.add(file.variant)
                 release.tags[tags] = None
+                release.pythons[file.variant].update(parts[:2])
     return known
 
 
-def _names_of_torch(build: TorchBuild) -> Iterator[str]:
+def _names_of_torch(build: TorchBuild, seen_for: set[str]) -> Iterator[str]:
+    """Yield names for the Pythons that no file was seen for, from 3.8 on: older ones have other ABI tags."""
     for python in build.pythons:
-        for tag in build.tags:
+        named = python not in seen_for and int(python.removeprefix("cp").rstrip("t")) >= _PYTHON_3_8
+        for tag in build.tags if named else ():
             yield f"torch-{build.torch}+{build.variant}-{python.rstrip('t')}-{python}-{tag}.whl"
 
 

@@ -103,7 +103,7 @@ class AcceleratorNames:
 def words_of(text: str) -> tuple[str, ...]:
     """Split a name into words: `RX7900XTX` is that of `Radeon RX 7900 XTX`."""
     spaced = re.sub(r"[^a-z0-9]+", " ", text.lower())
-    spaced = re.sub(r"\b(rx|arc|ascend|mtt|mlu|dcu|gaudi|vega)(?=[a-z]?\d)", r"\1 ", spaced)
+    spaced = re.sub(r"\b(rx|arc|uhd|bc|ascend|mtt|mlu|dcu|gaudi|vega)(?=[a-z]?\d)", r"\1 ", spaced)
     spaced = re.sub(r"\b(\d{3,4})(xtx|xt|gre)\b", r"\1 \2", spaced)
     return tuple(spaced.split())
 

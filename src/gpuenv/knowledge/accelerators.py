@@ -171,6 +171,7 @@ class JetsonRelease(Struct, frozen=True):
     torch_from: tuple[JetsonTorch, ...]
     source: str
     evidence: Evidence
+    driver: str | None = None
     note: str | None = None
 
 

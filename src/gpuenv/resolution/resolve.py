@@ -104,7 +104,7 @@ def decide(question: ResolutionInput) -> Decision:
     CPU too. Not where a CPU build lacks nothing but a companion that was asked for.
     """
     decision = _decide(question)
-    if question.request.variant is not None or question.target.gpus or decision.choices:
+    if question.request.accelerator is not None or question.target.gpus or decision.choices:
         return decision
     if question.target.is_accelerated:
         return decision

@@ -19,6 +19,7 @@ _FAMILIES = {
     "ptl": ("30.0.4", "30.1.0"),
 }
 _BY_COMPILING = re.compile(r"(\d+\.\d+) through JIT")  # `2.7 (2.5 through JIT)`
+_PCI_ID = re.compile(r"\s*\(8086:[0-9a-f]{4}\)")  # `Arc A580/A750/A770 (8086:56a0)`
 _NO_FP64 = re.compile(r"12\.5[567]\.\d+")  # Alchemist
 
 
@@ -54,7 +55,7 @@ def _device_ips(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
         for member in members:
             names[member] = [*names[member], *({name} - set(names[member]))]
     for fact in rows:
-        ip = fact["device_ip"]
+        ip, products = fact["device_ip"], _PCI_ID.sub("", fact["products"])
         base = fact["runs_code_of"]
         if base and base not in names:
             raise UnusableFacts(f"xpu_devices.csv: {ip} runs code of {base}, which has no row")
@@ -62,9 +63,9 @@ def _device_ips(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
             yield {
                 "kind": "xpu",
                 "architecture": architecture,
-                "chip": fact["products"].partition(":")[0],
+                "chip": products.partition(":")[0],
                 "generation": "Xe" if ip else architecture,
-                "products": _products(fact["products"].rpartition(":")[2]),
+                "products": _products(products.rpartition(":")[2]),
                 "device_class": {"igpu": "igpu"}.get(fact["kind"], "dgpu"),
                 "code": list(dict.fromkeys(code)),
                 # what no release was built for is not supported; what builds do not name is not known

@@ -20,6 +20,7 @@ def build_devices(facts: Facts) -> list[Row]:
     others = read_toml(HERE / "others.toml")
     rows = [
         *_amd(facts, sources),
+        *_amd_by_name(facts, others, sources),
         *_intel(),
         *_apple(others, sources),
         *_ascend(others, sources),
@@ -46,6 +47,21 @@ def _amd(facts: Facts, sources: AcceleratorSources) -> Iterator[Row]:
             "evidence": evidence("low" if note else "high"),
             **note,
         }
+
+
+def _amd_by_name(facts: Facts, others: Row, sources: AcceleratorSources) -> Iterator[Row]:
+    chips = {fact["gfx"]: fact for fact in table(facts, "rocm_gfx")}
+    for family in others["amd"]:
+        fact = chips[family["gfx"]]
+        for name in family["names"]:
+            yield {
+                **_row("rocm", "AMD", [f"AMD {name}"], "1002"),
+                "architecture": family["gfx"],
+                "chip": fact["chip"] or None,
+                "discrete": family.get("discrete", True),
+                "source": sources.resolve(fact["source"]),
+                "evidence": "matrix",
+            }
 
 
 def _amd_names(fact: dict[str, str]) -> list[str]:

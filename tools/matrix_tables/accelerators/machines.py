@@ -16,6 +16,7 @@ def build_jetson(facts: Facts) -> list[Row]:
     sources = AcceleratorSources(facts)
     data = read_toml(HERE / "jetson.toml")
     choices = {item["text"]: item["choices"] for item in data["from"]}
+    drivers = {l4t: item["version"] for item in data["driver"] for l4t in item["l4t"]}
     rows = []
     for fact in table(facts, "jetson_and_arm"):
         if fact["torch_from"] not in choices:
@@ -32,6 +33,7 @@ def build_jetson(facts: Facts) -> list[Row]:
                 "python": fact["python"] or None,
                 "ubuntu": fact["ubuntu"] or None,
                 "userspace": fact["userspace"],
+                **({"driver": drivers[fact["l4t"]]} if fact["l4t"] in drivers else {}),
                 "torch_from": choices[fact["torch_from"]],
                 "source": sources.resolve(fact["source"]),
                 "evidence": "assumed" if "assumed" in fact["note"] else "matrix",

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from gpuenv import matrices
 from gpuenv.host.executables import FileTree, read_text
+from gpuenv.model.capability import ComputeCapability, parse_compute_capability
+from gpuenv.model.machine import Gpu
 
 RELEASE_FILE = "etc/nv_tegra_release"
 _L4T = re.compile(r"#\s*R(\d{1,3}) \(release\), REVISION: (\d{1,3}(?:\.\d{1,3})?)", re.ASCII)
@@ -22,6 +24,12 @@ class Tegra(Struct, frozen=True):
     own_wheels: bool
     source: str
     release: str | None = None  # of L4T
+    capability: ComputeCapability | None = None
+
+    @property
+    def gpu(self) -> Gpu | None:
+        """The GPU that the chip has, whether or not a program names it; None where the chip is not known."""
+        return Gpu(0, self.board, self.capability) if self.capability else None
 
 
 def detect_tegra(root: FileTree) -> Tegra | None:
@@ -32,7 +40,9 @@ def detect_tegra(root: FileTree) -> Tegra | None:
     l4t = parse_l4t(text or "")
     if chip := parse_chip(read_text(root / tree) or ""):
         row = next((row for row in rows if row["chip"] == chip), {})
-        return Tegra(row.get("board", chip), row.get("wheels") == "nvidia", f"/{tree}", l4t)
+        capability = parse_compute_capability(row["compute_capability"]) if row else None
+        board, own_wheels = row.get("board", chip), row.get("wheels") == "nvidia"
+        return Tegra(board, own_wheels, f"/{tree}", l4t, capability)
     if text is None:
         return None
     release = parse_release(text)

@@ -117,6 +117,7 @@ ACCELERATOR_FIELDS: dict[str, dict[str | None, Fields]] = {
         "boards": list_of(TEXT, least=1), "l4t": or_null(_DOTTED), "jetpack": or_null(TEXT), "cuda": CUDA,
         "compute_capabilities": list_of(CAPABILITY, least=1), "python": or_null(VERSION),
         "ubuntu": or_null(VERSION), "userspace": one_of("tegra", "sbsa"),
+        "driver": optional(_DOTTED),
         "torch_from": list_of(object_of({
             "index": TEXT, "folder": optional(TEXT), "variant": optional(_VARIANT),
             "torch": optional(SPECIFIER), "pythons": optional(list_of(PYTHON, least=1)),

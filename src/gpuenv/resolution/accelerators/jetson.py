@@ -17,8 +17,8 @@ from gpuenv.knowledge.jetson_boards import CODE
 from gpuenv.knowledge.jetson_releases import newest_until
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
-from gpuenv.model.machine import Machine
-from gpuenv.model.variant import Variant
+from gpuenv.model.machine import Driver, DriverVersion, Machine
+from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.resolution.candidate import Candidate, IndexedFile
 from gpuenv.resolution.target import Target, choose_target
 
@@ -55,12 +55,20 @@ def choose_board(machine: Machine, devices: tuple[int, ...], knowledge: Knowledg
         return None
     row, is_listed = known
     told = tuple(problem for problem in machine.problems if problem.code not in _SETTLED)
-    target = choose_target((replace(machine, problems=told),), devices, cpu=False)
+    target = choose_target((_with_driver(replace(machine, problems=told), row),), devices, cpu=False)
     if row.userspace == "sbsa":
         return target
     if not any(choice.index == INDEX for choice in row.torch_from):
         raise _nowhere(row, machine)
     return replace(target, board=row if is_listed else replace(row, evidence="assumed"))
+
+
+def _with_driver(machine: Machine, row: JetsonRelease) -> Machine:
+    """Return a board with the driver that its L4T brings, where no other was read."""
+    if machine.driver is not None or row.driver is None:
+        return machine
+    driver = Driver(DriverVersion(row.driver), parse_cuda_version(row.cuda))
+    return replace(machine, driver=driver, facts=(*machine.facts, ("driver.version", row.source)))
 
 
 def builds_for(target: Target, knowledge: Knowledge) -> tuple[PlannableBuild, ...]:

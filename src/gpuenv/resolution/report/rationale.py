@@ -37,15 +37,16 @@ def rationale(question: ResolutionInput, solution: Solution) -> tuple[Because, .
 
 
 def _cpu(question: ResolutionInput) -> Because:
-    variant, unused = question.request.variant, question.target.unused
-    if question.request.accelerator is None and unused:
+    request, unused = question.request, question.target.unused
+    option = "option --cuda" if request.variant is not None else "option --accelerator"
+    if request.accelerator is None and unused:
         text = tr("{device}: {reason}", device=unused[0].device.label, reason=unused[0].because.text)
         return Because(text, unused[0].because.source)
-    if question.request.accelerator is None:
+    if request.accelerator is None:
         return Because(tr("this machine has no NVIDIA GPU"), "detect")
-    if variant is None or variant.is_cpu:
-        return Because(tr("a CPU build was requested"), "option --cuda")
-    return Because(tr("a CUDA build was requested, although there is no GPU"), "option --cuda")
+    if request.accelerator == "cpu":
+        return Because(tr("a CPU build was requested"), option)
+    return Because(tr("a CUDA build was requested, although there is no NVIDIA GPU"), option)
 
 
 def _driver(cuda: CudaVersion, machine: Machine, question: ResolutionInput) -> Because | None:

@@ -51,12 +51,13 @@ def _cpu(question: ResolutionInput, solution: Solution) -> list[PlanWarning]:
         return [PlanWarning(CPU_BUILD, tr("this is a CPU build: {reason}", reason=reason))]
     if question.target.is_accelerated:
         return []
-    if not question.target.gpus and question.request.variant is None:
+    if not question.target.gpus and question.request.accelerator is None:
         return [warn_of_cuda_on_cpu(question, solution)]
     if not question.target.gpus:
         return [
             PlanWarning(
-                "no-gpu-here", tr("this is a CUDA build, as requested, but there is no GPU here to verify it")
+                "no-gpu-here",
+                tr("this is a CUDA build, as requested, but there is no NVIDIA GPU here to verify it"),
             )
         ]
     return []

@@ -37,8 +37,8 @@ def in_question(candidate: Candidate, request: Request, target: Target) -> bool:
         return True  # those of the target's kind alone are collected
     if not candidate.variant.is_cuda_or_cpu:
         return False
-    if request.variant is not None:
-        return candidate.variant.is_cpu == request.variant.is_cpu
+    if request.accelerator is not None:
+        return candidate.variant.is_cpu == (request.accelerator == "cpu")
     if request.runs_cuda_on_cpu:
         return not (candidate.variant.is_cpu or target.gpus)
     return candidate.variant.is_cpu != bool(target.gpus)
