@@ -413,3 +413,69 @@ def test_the_driver_of_an_npu_alone_tells_how_many_there_are(tree: Tree) -> None
     for name in ("davinci_manager", "davinci0", "davinci1"):
         tree.write(f"dev/{name}", "")
     assert [item.kind for item in detect_in(tree.root, {}).accelerators] == ["npu", "npu"]
+
+
+def fixed(tree: Tree, **programs: str) -> Machine:
+    """The machine of a tree whose programs print fixtures."""
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir(exist_ok=True)
+    for name, fixture in programs.items():
+        tree.program(name.replace("_", "-"), fixture)
+    return detect_in(tree.root, {})
+
+
+@pytest.mark.parametrize("place", ["dev/kfd", "opt/rocm/lib/librocdxg.so"])
+def test_where_no_file_shows_amds_gpus_rocminfo_tells_them(tree: Tree, place: str) -> None:
+    """In a container without the host's /sys, and under WSL."""
+    tree.write(place)
+    if "rocdxg" in place:
+        tree.write("dev/dxg")
+        tree.write("proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n")
+    machine = fixed(tree, rocminfo="rocminfo.txt")
+    assert shown(machine) == [XTX]
+    assert (machine.system.wsl, machine.problems) == ("rocdxg" in place, ())
+    assert machine.source_of("accelerators.0.architecture") == "rocminfo"
+
+
+def test_rocminfo_is_not_believed_where_an_override_is_set(tree: Tree) -> None:
+    tree.program("rocminfo", "rocminfo.txt")
+    text = (FIXTURES / "rocminfo.txt").read_text().replace("gfx1100", "gfx1030")
+    (tree.bin / "rocminfo").write_text(f"#!/bin/sh\n/bin/cat <<'END'\n{text}\nEND\n")
+    assert [item.architecture for item in tree.detect().accelerators] == ["gfx1030"]
+    tree.environ["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0"
+    assert shown(tree.detect()) == [XTX]
+    tree.environ["HIP_VISIBLE_DEVICES"] = "-1"
+    assert [item.visible for item in tree.detect().accelerators] == [False]
+
+
+@pytest.mark.parametrize(
+    ("program", "fixture", "device"),
+    [
+        ("sycl_ls", "sycl-ls.txt", ("xpu", "Intel Arc B580", "20.1.0", True)),
+        ("xpu_smi", "xpu-smi.txt", ("xpu", "Intel Arc A770", "12.55.8", True)),
+    ],
+)
+def test_where_no_file_shows_intels_gpus_its_programs_tell_them(
+    tree: Tree, program: str, fixture: str, device: tuple[Any, ...]
+) -> None:
+    assert shown(fixed(tree, **{program: fixture})) == [device]
+
+
+@pytest.mark.parametrize("junk", ["", "Name: gfx1100", "[level_zero:gpu] x", "Device Name: Intel"])
+def test_programs_that_say_little_give_no_devices(tree: Tree, junk: str) -> None:
+    for name in ("rocminfo", "sycl-ls", "xpu-smi"):
+        (tree.bin / name).write_text(f"#!/bin/sh\necho '{junk}'\n")
+        (tree.bin / name).chmod(0o755)
+    assert [item for item in tree.detect().accelerators if item.kind == "rocm"] == []
+
+
+def test_the_displays_of_a_mac_name_its_chip(tree: Tree) -> None:
+    tree.bin = tree.root / "bin"
+    tree.bin.mkdir()
+    (tree.bin / "sw_vers").write_text(
+        "#!/bin/sh\nprintf 'ProductName:\\t\\tmacOS\\nProductVersion:\\t\\t13.6\\n'\n"
+    )
+    (tree.bin / "sw_vers").chmod(0o755)
+    tree.program("system_profiler", "system-profiler.json")
+    machine = detect_in(tree.root, {})
+    assert (machine.system.os, machine.system.arch, machine.system.macos) == ("macos", "aarch64", "13.6")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gpuenv.host.executables import FileTree, RunProgram, is_there
+from gpuenv.host.executables import FileTree, RunProgram, find_executable, is_there
 from gpuenv.host.merge import Facts, KnowledgeSource, join
 from gpuenv.host.nvidia.hardware import Hardware
 from gpuenv.host.nvidia.tegra import RELEASE_FILE, detect_tegra
@@ -18,6 +18,7 @@ from gpuenv.knowledge.jetson_boards import needs_own_wheels
 from gpuenv.model.machine import FoundManager, FoundPython, Machine, System
 
 _OF_BOARDS = ("name", "compute_capability")  # known by the chip, where nothing tells of a GPU
+_TELLING = ("rocminfo", "sycl-ls", "xpu-smi")  # what is asked where no file of the kernel shows a GPU
 Software = tuple[FoundToolkit, tuple[FoundManager, ...], tuple[FoundPython, ...]]
 
 
@@ -47,7 +48,9 @@ def machine_of(
     tegra = detect_tegra(root) if system.arch == "aarch64" else None
     tegra_problems = (needs_own_wheels(tegra.board),) if tegra and tegra.own_wheels else ()
     on_board = tegra.gpu if tegra and not (joined.gpus or joined.driver or joined.problems) else None
-    board_facts = tuple((f"gpus.0.{field}", tegra.source) for field in _OF_BOARDS) if tegra and on_board else ()
+    board_facts = (
+        tuple((f"gpus.0.{field}", tegra.source) for field in _OF_BOARDS) if tegra and on_board else ()
+    )
     toolkit_facts = (("toolkit.cuda", toolkit_source),) if toolkit_source else ()
     l4t_facts = (("l4t", f"/{RELEASE_FILE}"),) if tegra and tegra.release else ()
     machine = Machine(
@@ -62,7 +65,9 @@ def machine_of(
         l4t=tegra.release if tegra else None,
     )
     if not (
-        hardware.others or system.os == "macos" or (machine.without_gpu and _may_have_others(system, root))
+        hardware.others
+        or system.os == "macos"
+        or (machine.without_gpu and _may_have_others(system, root, environ))
     ):
         return machine
     from gpuenv.host.accelerators.join import with_accelerators  # noqa: PLC0415 - most have none
@@ -70,6 +75,8 @@ def machine_of(
     return with_accelerators(machine, hardware.others, environ, root, run)
 
 
-def _may_have_others(system: System, root: FileTree) -> bool:
-    """Whether there may be accelerators that the bus does not show: on Windows, and in containers."""
-    return system.os == "windows" or any(is_there(root / place) for place in OFF_THE_BUS)
+def _may_have_others(system: System, root: FileTree, environ: Mapping[str, str]) -> bool:
+    """Whether there may be accelerators that the bus does not show: on Windows, in WSL and in containers."""
+    if system.os == "windows" or any(is_there(root / place) for place in OFF_THE_BUS):
+        return True
+    return system.os == "linux" and any(find_executable(name, environ) for name in _TELLING)

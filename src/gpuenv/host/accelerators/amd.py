@@ -61,7 +61,7 @@ def read_amd(
     amdgpu = version if _VERSION.fullmatch(version) else None
     facts: Facts = (("amdgpu", f"/{MODULE}"),) if amdgpu else ()
     problems = _access_problems(root) if nodes else ()
-    return VendorReading(_with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
+    return VendorReading(with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
 
 
 def _access_problems(root: FileTree) -> tuple[Problem, ...]:
@@ -160,7 +160,7 @@ def _device(index: int, device: BusDevice, node: KfdNode, known: Accelerators) -
     return FoundDevice(accelerator, sources)
 
 
-def _with_hidden(devices: list[FoundDevice], environ: Mapping[str, str]) -> tuple[FoundDevice, ...]:
+def with_hidden(devices: list[FoundDevice], environ: Mapping[str, str]) -> tuple[FoundDevice, ...]:
     """Tell which devices the variables leave to programs; names of devices that are no numbers hide none."""
     left = [device.accelerator.index for device in devices]
     reason = ""

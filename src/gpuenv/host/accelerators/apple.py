@@ -17,7 +17,10 @@ _NAMES = (_BRAND, ARM64, TRANSLATED, _MEMORY)
 _LIMIT_S = 5.0
 _CHIP = re.compile(r"Apple (M\d{1,2})(?: (?:Pro|Max|Ultra))?(?: \(Virtual\))?", re.ASCII)
 _PROFILER = ("system_profiler", "SPHardwareDataType")
-_PROFILED = re.compile(r"^\s*Chip: (Apple [\w ]{1,40}?)\s*$", re.MULTILINE | re.ASCII)
+_PROFILED = re.compile(
+    r'(?:^\s*Chip(?:set Model)?: |"(?:chip_type|sppci_model)"\s*:\s*")(Apple [\w ]{1,40}?)\s*(?:"|$)',
+    re.MULTILINE | re.ASCII,
+)
 _MIB = 1 << 20
 
 
@@ -32,7 +35,11 @@ def read_sysctl(run: RunProgram) -> Mapping[str, str]:
 
 
 def parse_profiler(text: str) -> dict[str, str]:
-    """Parse `system_profiler SPHardwareDataType`: the chip of a Mac with Apple's, as sysctl would tell it."""
+    """Parse `system_profiler`: the chip of a Mac with Apple's, as sysctl would tell it.
+
+    `Chip: Apple M1` stands in SPHardwareDataType, `Chipset Model: Apple M1` in SPDisplaysDataType; with
+    `-json` they are `"chip_type"` and `"sppci_model"`.
+    """
     match = _PROFILED.search(text)
     return {_BRAND: match[1], ARM64: "1"} if match else {}
 

@@ -13,7 +13,8 @@ from gpuenv.host.executables import FileTree, RunProgram
 from gpuenv.host.pci import BusDevice
 from gpuenv.model.machine import Machine
 
-_RELEASE = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}", re.ASCII)
+# `14.5`, or of a recorded program `ProductVersion:		14.5`
+_TOLD = re.compile(r"^(?:ProductVersion:\s*)?(\d{1,3}(?:\.\d{1,3}){0,2})\s*$", re.MULTILINE | re.ASCII)
 _LIMIT_S = 5.0
 _COMPATIBLE = "10.16"  # what programs that were linked for an old macOS are told of any later one
 
@@ -47,8 +48,8 @@ def _mac(machine: Machine, run: RunProgram) -> Machine:
         facts["system.arch"] = f"sysctl {ARM64}"
     if system.macos in (None, _COMPATIBLE):
         answer = run("sw_vers", "-productVersion", timeout_s=_LIMIT_S)
-        release = answer.stdout.strip() if answer else ""
-        if _RELEASE.fullmatch(release) and release != _COMPATIBLE:
+        told = _TOLD.search(answer.stdout) if answer else None
+        if told and (release := told[1]) != _COMPATIBLE:
             system = replace(system, macos=release)
             facts["system.macos"] = "sw_vers"
     return replace(machine, system=system, facts=tuple(facts.items()))

@@ -11,6 +11,7 @@ from gpuenv import matrices
 from gpuenv.host.accelerators.amd import KFD, read_amd
 from gpuenv.host.accelerators.apple import read_apple, read_sysctl
 from gpuenv.host.accelerators.ascend import has_ascend, read_ascend
+from gpuenv.host.accelerators.by_programs import read_by_programs
 from gpuenv.host.accelerators.intel import read_intel
 from gpuenv.host.accelerators.reading import Facts, VendorReading, facts_of
 from gpuenv.host.accelerators.recognised import VENDORS, read_recognised
@@ -72,6 +73,8 @@ _READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], V
 def read_accelerators(surroundings: Surroundings) -> AllReadings:
     """Return the accelerators of all vendors in the order above."""
     found = [read(surroundings) for may_be, read in _READERS if may_be(surroundings)]
+    if surroundings.system.os == "linux" and not any(part.devices for part in found):
+        found.append(read_by_programs(surroundings.run, surroundings.environ, _known()))
     devices = tuple(device for part in found for device in part.devices)
     return AllReadings(
         accelerators=tuple(device.accelerator for device in devices),

@@ -30,6 +30,7 @@ from gpuenv.model.machine import Problem, System
 _CONTROL_DEVICE = "dev/nvidiactl"
 _WSL_DEVICE = "dev/dxg"
 _WSL_DRIVERS = "usr/lib/wsl/drivers"
+_ROCM_OF_WSL = tuple(f"{folder}/librocdxg.so" for folder in ("opt/rocm/lib", "usr/lib", "usr/local/lib"))
 
 ReadNvml = Callable[[], SourceReading | Complaint | None]
 
@@ -126,5 +127,5 @@ def _has_traces(root: FileTree, system: System) -> bool:
         return False
     try:  # display drivers of all vendors, NVIDIA's as `nv_dispi.inf_amd64_...`
         return any(entry.name.startswith("nv") for entry in (root / _WSL_DRIVERS).iterdir())
-    except OSError:
-        return True  # unknown: a problem is better than a silent CPU build
+    except OSError:  # unknown: a problem is better than a silent CPU build
+        return not any(is_there(root / place) for place in _ROCM_OF_WSL)
