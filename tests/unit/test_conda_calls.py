@@ -113,7 +113,7 @@ def test_what_a_condarc_says_leads_back_to_the_address(name: str, base: str) -> 
     ],
 )
 def test_a_token_stays_where_it_stands_in_an_address(address: str) -> None:
-    """conda moves the token of a custom channel's base to its end, where the server knows none: HTTP 404."""
+    """What conda moves: the token of a custom channel's base, to where the server knows none (HTTP 404)."""
     channel = CondaChannel("conda-forge", (address,))
     theirs = "custom_multichannels:\n  lab: [https://lab.example/a]\n"
     settings = read_settings(render_condarc((channel,), theirs))
