@@ -181,6 +181,8 @@ def test_a_disk_that_is_full_while_packages_are_unpacked_is_named_as_such(
         make(tmp_path, environ, ROTTEN)
     assert caught.value.code == "disk-full"
     assert "1 kB were free on the disk of" in caught.value.because[0].text
+    assert caught.value.message == "micromamba failed (1): the disk is full"
+    assert "CONDA_PKGS_DIRS" in caught.value.fixes[0].text
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ from gpuenv.model.errors import (
 )
 from gpuenv.process import subprocesses as process
 
+_CACHES = "CONDA_PKGS_DIRS"  # mamba and micromamba read it, too
+
 
 class Solved(Struct, frozen=True):
     """The solution, what to download, and the URLs that failed; the first URL of each channel works."""
@@ -157,9 +159,18 @@ def error_of(tool: CondaTool, failure: CondaFailure, returncode: int | None) -> 
         )
     if failure.kind == "terms":
         return _terms(tool, failure)
+    if failure.kind == "disk-full":
+        larger = tr("free disk space, or set {variable} to a directory on a larger disk", variable=_CACHES)
+        return InstallFailed(
+            tr("{tool} failed ({code}): the disk is full", tool=tool.tool, code=returncode),
+            code="disk-full",
+            because=because,
+            fixes=(Fix(larger),),
+            data=data,
+        )
     return InstallFailed(
         tr("{tool} failed ({code})", tool=tool.tool, code=returncode),
-        code="disk-full" if failure.kind == "disk-full" else "install-failed",
+        code="install-failed",
         because=because,
         data=data,
     )
