@@ -127,25 +127,21 @@ def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tup
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
-    """Leave out what has the cause or fix of one before it, and what a settled one's lines mean too.
+    """Leave out what has the cause or fix of one before it.
 
-    Beside a cause that facts have settled another of its class counts only where facts have settled that too.
+    Beside a cause that facts have settled counts only an error of its own, and of its class only one that
+    facts have settled too.
     """
     each = tuple({match.cause: match for match in reversed(tuple(matches))}.values())[::-1]
     each = tuple({match.fix: match for match in reversed(each)}.values())[::-1]
     if not each or not each[0].settled:
         return each
-    lines = {line.number for line in each[0].lines}
+    first = each[0]
     return tuple(
         match
         for match in each
-        if match is each[0] or match.broader or _stands_beside(match, each[0].kind, lines)
+        if match is first or match.broader or (match.apart and (match.settled or match.kind != first.kind))
     )
-
-
-def _stands_beside(match: SignatureMatch, kind: str, lines: set[int]) -> bool:
-    is_elsewhere = lines.isdisjoint(line.number for line in match.lines)
-    return is_elsewhere and (match.settled or match.kind != kind)
 
 
 def _examine(text: str, packs: frozenset[PackName] | None = None) -> Examined:

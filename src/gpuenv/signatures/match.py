@@ -53,8 +53,8 @@ class SignatureMatch(Struct, frozen=True):
     """What a text tells, where it stands, and the facts in it; `detail` says the facts in a sentence.
 
     `wants` are templates, to be filled with the facts, of what a plan that removes the cause is asked for.
-    `broader` is a cause that only a match before it, a case of it, speaks for; `settled` is one that facts of
-    the text speak for, `check` doctor's check that judged them.
+    `broader` is a cause that only a match before it, a case of it, speaks for; `apart` an error of its own
+    beside the first; `settled` one that facts of the text speak for, `check` doctor's check that judged them.
     """
 
     id: str
@@ -73,6 +73,7 @@ class SignatureMatch(Struct, frozen=True):
     pack: PackName
     cases: tuple[SignatureCase, ...] = ()
     clauses: tuple[Clause, ...] = ()
+    apart: bool = False
     settled: bool = False
     check: str | None = None
 
@@ -251,6 +252,7 @@ def _match(finding: SignatureFinding, raw: list[str]) -> SignatureMatch:
         id=signature.id,
         kind=signature.kind,
         broader=finding.broader,
+        apart=finding.apart,
         cause=signature.cause,
         fix=signature.fix,
         detail=_detail(signature, last.facts),
