@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -162,3 +163,24 @@ def test_a_python_under_rosetta_is_refused_with_a_native_one_proposed(tmp_path: 
         assert any("macos-aarch64" in (fix.command or "") for fix in refused.value.fixes)
     intel = PlanOptions(here=mac, offline=True, manager="uv", platform="osx-64")
     assert make_plan(intel, environ_of(tmp_path), target=str(tmp_path / "env")).pins[0] == "torch==2.2.2"
+
+
+@pytest.mark.parametrize(
+    ("options", "pin"),
+    [
+        ({"platform": "osx-arm64", "macos": "14.5"}, "torch==2.15.0"),
+        ({"platform": "osx-64", "macos": "13.6"}, "torch==2.2.2"),
+        ({"gpus": ("gfx1201",)}, "torch==2.14.0+rocm7.14"),
+    ],
+)
+def test_a_conda_tool_installs_wheels_and_a_channel_asked_for_is_told_to_be_left(
+    options: dict[str, Any], pin: str, tmp_path: Path
+) -> None:
+    asked = PlanOptions(manager="conda", offline=True, **options)
+    plan = make_plan(asked, environ_of(tmp_path), target=str(tmp_path / "env"))
+    assert plan.pins[0] == pin
+    assert "channel-not-read" not in {warning.code for warning in plan.warnings}
+    asked = PlanOptions(manager="conda", channel="conda-forge", offline=True, **options)
+    plan = make_plan(asked, environ_of(tmp_path), target=str(tmp_path / "env"))
+    assert plan.pins[0] == pin
+    assert "channel-not-read" in {warning.code for warning in plan.warnings}

@@ -29,6 +29,7 @@ from gpuenv.planning.redact import without_passwords
 from gpuenv.planning.requirements import GatheredRequirements, gather_requirements, original_request
 from gpuenv.planning.steps import with_steps
 from gpuenv.planning.warnings import (
+    channel_not_read,
     warn_of_indexes,
     warn_of_settings,
     with_mirror_notes,
@@ -68,8 +69,9 @@ def read_basis(options: PlanOptions, environ: Mapping[str, str]) -> Basis:
     wanted = plan_request(options, installer, machines[0])
     options, request = wanted.options, wanted.request
     location = locate(machines, options, request.accelerator, knowledge)
-    if location.is_accelerated:
-        installer = replace(installer, channel=WHEELS)  # conda's channels are read for CUDA and the CPU
+    if location.is_accelerated and installer.channel != WHEELS:
+        wanted = replace(wanted, warnings=(*wanted.warnings, channel_not_read(installer.channel)))
+        installer = replace(installer, channel=WHEELS)
     # the installer lists its Pythons while the indexes are read
     pythons = BackgroundTask(lambda: offer_pythons(options, request.manager, location, knowledge, environ))
     if installer.channel != WHEELS:

@@ -193,3 +193,12 @@ def _parse_deciding(name: str, text: str) -> tuple[str, ...]:
         return tuple(key for key in _DECIDING if key in table)
     except (ValueError, AttributeError, TypeError):
         return ()
+
+
+def channel_not_read(channel: str) -> PlanWarning:
+    """Say that torch is not from the channel that was asked for."""
+    text = tr(
+        "torch comes as a wheel, not from {channel}: conda channels are read for CUDA and the CPU alone",
+        channel=channel,
+    )
+    return PlanWarning("channel-not-read", text)

@@ -112,8 +112,12 @@ def conda_builds(channel: str, platform: Platform) -> tuple[CondaBuild, ...]:
 
 
 def conda_pythons(platform: Platform) -> tuple[PythonOffer, ...]:
-    """Return the Pythons that conda-forge builds torch for, newest first."""
-    tags = {tag for build in conda_builds(FORGE, platform) for tag in build.build.pythons}
+    """Return the Pythons that conda-forge builds torch for, newest first.
+
+    Its builds for macOS are not in the matrix; conda-forge has the same Pythons there.
+    """
+    builds = conda_builds(FORGE, platform) or conda_builds(FORGE, "linux-64")
+    tags = {tag for build in builds for tag in build.build.pythons}
     return sort_offers(tuple(parse_python_tag(tag) for tag in tags))
 
 
