@@ -55,3 +55,20 @@ def test_conda_is_answered_by_what_its_channels_have() -> None:
     assert "conda_python" not in found
     older = facts(CONDA.format("2.4.1", "3.13"), "conda_python")
     assert (older["conda_python"], older["conda_pythons"]) == ("3.12", "3.9–3.12")
+
+
+def test_a_companion_of_another_pytorch_is_told_before_the_cuda_that_it_wants() -> None:
+    text = "  - pytorch=2.1.0\n  - pytorch-cuda=12.1\n  - torchvision=0.16.0\n  - torchaudio=2.0.2\n"
+    found = facts(text, "conda_wrong")
+    assert (found["conda_wrong"], found["conda_right"]) == ("torchaudio 2.0.2", "torchaudio=2.1.0")
+
+
+@pytest.mark.parametrize(
+    ("project", "torch", "release"),
+    [("vllm", "2.5.1", "0.7.3"), ("xformers", "2.6.0", "0.0.29.post3"), ("nothing-known", "2.6.0", None)],
+)
+def test_of_two_pins_the_release_for_the_torch_that_was_asked_for_is_named(
+    project: str, torch: str, release: str | None
+) -> None:
+    text = f"    The user requested torch=={torch}\n    {project} 0.6.3 depends on torch==2.4.0\n"
+    assert facts(text, "conflict_release").get("conflict_release") == release

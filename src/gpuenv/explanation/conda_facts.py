@@ -26,7 +26,8 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
 
     `conda_last` is the last release in the channel pytorch; `conda_pip_line`, `conda_forge_line` are what to
     type for that of pip and conda-forge; where there is no build of it for `conda_python_asked`,
-    `conda_python` is the nearest Python with one, `conda_pythons` are all.
+    `conda_python` is the nearest Python with one, `conda_pythons` are all. `conda_wrong` is a companion that
+    was asked for and belongs to another pytorch, `conda_right` the one that belongs to it.
     """
     if facts.get("conda_platform", "").startswith("osx") or "mac_path" in facts:
         return {}
@@ -43,6 +44,7 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
         found["conda_pip_line"] = line
     if line := _forge_line(asked, limit, rows):
         found["conda_forge_line"] = line
+    found |= _companions(asked, facts, knowledge)
     channel = _PYTORCH if "conda_pytorch_channel" in facts else _FORGE
     of_release = [row for row in rows if row["channel"] == channel and _is(row["torch"], asked)]
     return found | _python(facts.get("conda_python_asked", ""), of_release)
@@ -50,6 +52,15 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
 
 def _is(release: str, asked: str) -> bool:
     return f"{release}.".startswith(f"{asked}.")
+
+
+def _companions(asked: str, facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
+    known = knowledge.companions_of(Version(asked))
+    for name in _COMPANIONS:
+        own = facts.get(f"conda_{name}_asked")
+        if own and known.get(name) and Version(own) not in known[name]:
+            return {"conda_wrong": f"{name} {own}", "conda_right": f"{name}={known[name][0]}"}
+    return {}
 
 
 def _cuda(text: str | None) -> CudaVersion | None:

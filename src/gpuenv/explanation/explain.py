@@ -140,7 +140,8 @@ def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:
     return tuple(
         match
         for match in each
-        if match is first or match.broader or (match.apart and (match.settled or match.kind != first.kind))
+        if match is first
+        or (not match.broader and match.apart and (match.settled or match.kind != first.kind))
     )
 
 

@@ -153,3 +153,17 @@ def _file(
     name = f"{project.replace('-', '_')}-{version}+{local}-{tag}-{tag}-{_FILES[platform]}.whl"
     folder = page.format(version=version).replace("/expanded_assets/", "/download/")
     return f"{_FORCED} {folder}/{name}"
+
+
+def release_facts(facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
+    """Return `conflict_release`: of a project whose release wants another torch, the one for that asked."""
+    try:
+        torch = Version(facts["asked_torch"])
+    except (KeyError, InvalidVersion):
+        return {}
+    project = facts.get("conflict_project", "").lower().replace("_", "-")
+    paired = knowledge.companions_of(torch).get(project, ())
+    demands = knowledge.ecosystem.demands(project)
+    fitting = [item.version for item in demands if item.is_exact and torch in item.torch]
+    release = next(iter(paired), None) or max(fitting, default=None)
+    return {"conflict_release": str(release)} if release else {}

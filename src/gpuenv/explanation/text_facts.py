@@ -10,7 +10,13 @@ from gpuenv.signatures.derived import derived_facts
 from gpuenv.signatures.reported import Reported
 
 OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards of AMD and Intel are known
-_OF_CONDA = ("conda_last", "conda_pip_line", "conda_forge_line", "conda_python")  # see conda_facts
+_OF_CONDA = (  # see conda_facts
+    "conda_last",
+    "conda_pip_line",
+    "conda_forge_line",
+    "conda_python",
+    "conda_wrong",
+)
 _OF_PACKAGES = (  # see package_facts
     "torch_build",
     "build_cuda",
@@ -36,6 +42,11 @@ def facts_of(
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
         facts |= package_facts(reported, facts, load_knowledge(environ or {}))
+    if "asked_torch" in facts and "conflict_release" in asked:
+        from gpuenv.explanation.package_facts import release_facts  # noqa: PLC0415 - the matrices are large
+        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+        facts |= release_facts(facts, load_knowledge(environ or {}))
     if "conda_torch" in facts and any(name in asked for name in _OF_CONDA):
         from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415

@@ -18,7 +18,7 @@ from gpuenv.explanation.package_facts import package_facts
 from gpuenv.explanation.reported_machine import ReportedMachine, machine_of, target_of
 from gpuenv.explanation.wheel_answer import PackageAnswer, answer
 from gpuenv.explanation.wheel_facts import JUDGED
-from gpuenv.explanation.wheel_question import question_of, tool_of
+from gpuenv.explanation.wheel_question import question_of, reads_other_table, tool_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import Variant
@@ -104,13 +104,19 @@ def _of_missing(
     if question is None or (not question.offered and any(map(reported.value, _UNREACHED))):
         return None
     if question.project in JUDGED:
-        return answer(question, target, knowledge, text) or as_uv_says(failure, question.tool)
+        answered = answer(question, target, knowledge, text) or as_uv_says(failure, question.tool)
+        return _of_uv_pip_alone(answered) if answered and reads_other_table(question.tool, text) else answered
     asked = str(question.specifier)
     return (
         on_torchs_index_only(question, reported.failures, text)
         or _own_page(failure, asked, reported, machine, knowledge, text)
         or as_uv_says(failure, question.tool)
     )
+
+
+def _of_uv_pip_alone(answered: PackageAnswer) -> PackageAnswer:
+    said = tr("What stands under [tool.uv.pip] is read by `uv pip` alone, not by `uv sync` or `uv lock`.")
+    return replace(answered, cause=f"{answered.cause} {said}")
 
 
 def _of_unbuilt(

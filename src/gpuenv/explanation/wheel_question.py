@@ -25,6 +25,9 @@ _ANY_PAGE = re.compile(r"/whl/(?:torch_stable\.html|torch/?|torchvision/?)?(?=[\
 _FOREIGN = re.compile(
     r"/whl/(?:nightly|test|rocm|xpu|lts)|developer\.download\.nvidia|jetson-ai-lab|/redist/jp"
 )
+_OF_UV_PIP = re.compile(
+    r"\[tool\.uv\.pip\](?:\n(?!\[)[^\n]*){0,40}"
+)  # which `uv sync` and `uv lock` do not read
 _BESIDE = re.compile(r"--extra-index-url|Looking in indexes: https?://\S+, ")
 _OLDEST = Version("0.4")  # PyPI has sources of torch 0.1.2 that only say that there is no wheel
 _PLATFORMS: tuple[tuple[str, Platform], ...] = (
@@ -73,7 +76,9 @@ def question_of(
     intel = reported.value("mac_intel") or re.search(r"macosx_\d+_\d+_x86_64", tags)
     if (is_mac and (local or intel)) or reported.value("jetson") or _FOREIGN.search(text):
         return None
-    pages = (PYPI,) if is_mac else _pages(facts.get("asked_index"), text)
+    tool = tool_of(text)
+    looked_at = _OF_UV_PIP.sub("", text) if reads_other_table(tool, text) else text
+    pages = (PYPI,) if is_mac else _pages(facts.get("asked_index"), looked_at)
     return WheelQuestion(
         project=failure.package,
         specifier=specifier,
@@ -83,7 +88,7 @@ def question_of(
         python=_python(facts, machine),
         platform=None if is_mac else _platform(tags, machine, reported),
         offered=_offered(facts.get("offered")),
-        tool=tool_of(text),
+        tool=tool,
     )
 
 
@@ -138,6 +143,11 @@ def _offered(text: str | None) -> tuple[Version, ...] | None:
         if not version.is_prerelease and version >= _OLDEST:
             versions.append(version)
     return tuple(sorted(versions))
+
+
+def reads_other_table(tool: Tool, text: str) -> bool:
+    """Whether a text names indexes in a table that its command does not read."""
+    return tool == "uv project" and _OF_UV_PIP.search(text) is not None
 
 
 def tool_of(text: str) -> Tool:
