@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from plans import plan
 
 from gpuenv.environments.run_steps import StepEnvironment
+from gpuenv.explanation.installer_failure import with_cause
 from gpuenv.files import disk_space as room
 from gpuenv.files.disk_space import first_writable
 from gpuenv.i18n.amounts import render_size
@@ -260,4 +261,7 @@ def test_a_corrupt_package_is_named_with_the_cache_that_holds_it(
         make(tmp_path, environ, ROTTEN)
     assert caught.value.message == f"micromamba got a corrupt package: {broken.filename}"
     assert str(cache / broken.filename) in caught.value.because[-1].text
-    assert "micromamba clean --packages --tarballs" in [fix.command for fix in caught.value.fixes]
+    commands = [fix.command for fix in with_cause(caught.value).fixes]
+    assert "micromamba clean --packages --tarballs" in commands
+    assert commands[0] == "gpuenv mirrors list"
+    assert not any("this means" in reason.text for reason in caught.value.because)

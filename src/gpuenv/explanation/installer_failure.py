@@ -12,6 +12,7 @@ from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Verifi
 from gpuenv.signatures.match import SignatureMatch
 
 _SELF_EXPLANATORY = frozenset({"disk-full"})  # codes of what says itself what it means
+_JUDGED = frozenset({"corrupt"})  # what a conda tool's words were taken for, with what helps
 _LOG = 256 << 10  # bytes of a log's end
 
 
@@ -33,7 +34,8 @@ def _likely(error: GpuenvError) -> Iterator[SignatureMatch]:
 
 def _is_printed_by_others(error: GpuenvError) -> bool:
     failed = isinstance(error, (InstallFailed, VerificationFailed)) or error.code.startswith("conda-")
-    return failed and error.code not in _SELF_EXPLANATORY
+    judged = (error.data or {}).get("kind") in _JUDGED
+    return failed and not judged and error.code not in _SELF_EXPLANATORY
 
 
 def _log(path: Any) -> Iterator[str]:

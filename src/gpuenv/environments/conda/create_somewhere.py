@@ -77,6 +77,7 @@ def _name_packages(error: GpuenvError, tool: CondaTool, solved: Solved, running:
     names = series(record.filename for record in named[:_SHOWN])
     if names:
         error.message = tr("{tool} got a corrupt package: {names}", tool=tool.tool, names=names)
+    error.fixes = (Fix(tr("choose another source with --mirror"), "gpuenv mirrors list"), *error.fixes)
     for record in named:
         for file in package_files(record, caches):
             if record.size and file.stat().st_size != record.size:
