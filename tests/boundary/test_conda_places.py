@@ -244,6 +244,22 @@ def test_what_went_wrong_first_is_told_where_the_next_mirror_cannot_be_read(
     assert any("cannot read the channel" in reason.text for reason in caught.value.because)
 
 
+def test_what_went_wrong_first_is_told_where_the_next_mirror_has_no_packages(
+    tmp_path: Path, environ: dict[str, str]
+) -> None:
+    """With repodata that it kept micromamba solves, and then fetches nothing."""
+    (tmp_path / "pkgs").mkdir()
+    fake = tool_with(tmp_path, caches=(tmp_path / "pkgs",)).is_rotten_at("rotten.example", "mm-corrupt")
+    missing = "https://whole.example/a/conda-forge/linux-64/libzlib-1.3.1-hb9d3cd8_2.conda"
+    fake.answers(
+        "make", Transcript(1, "", f"error    libmamba Download error (6) Couldn't resolve [{missing}]")
+    )
+    with pytest.raises(InstallFailed) as caught:
+        make(tmp_path, environ, ROTTEN, WHOLE)
+    assert (caught.value.data or {})["kind"] == "corrupt"
+    assert caught.value.because[-1].text == f"micromamba cannot fetch {missing}"
+
+
 def test_a_corrupt_package_is_named_with_the_cache_that_holds_it(
     tmp_path: Path, environ: dict[str, str]
 ) -> None:

@@ -76,6 +76,13 @@ def test_of_several_errors_each_is_told_and_the_known_one_judged() -> None:
     assert (lonely.kind, lonely.reason) == ("other", "'info'")
 
 
+def test_a_package_that_a_mirror_lacks_is_a_channel_that_cannot_be_read() -> None:
+    url = "http://h.example/conda-forge/linux-64/pytorch-2.8.0-cuda129_429.conda"
+    text = f"critical libmamba Transfer finalized, status: 404 [{url}] 0 bytes"
+    failure = explain('{"success": false}', text, KNOWN)
+    assert (failure.kind, failure.url) == ("channel", url)
+
+
 def test_a_tool_that_printed_nothing_is_told_so() -> None:
     assert explain("", "", KNOWN).reason == "it printed nothing"
     assert explain("{}", "", KNOWN).reason == "it printed nothing"

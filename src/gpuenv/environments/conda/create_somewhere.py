@@ -12,7 +12,6 @@ from gpuenv.environments.conda.package_cache import package_files, unpacked
 from gpuenv.i18n.messages import series, tr
 from gpuenv.installers.conda.solve import Solved, solve_somewhere, without_url
 from gpuenv.installers.conda.tool import CondaTool
-from gpuenv.model.conda import CondaChannel
 from gpuenv.model.errors import Because, Fix, GpuenvError, InstallFailed, Unreachable
 
 _SHOWN = 3
@@ -27,6 +26,7 @@ def create_somewhere(
     `check` looks at what is solved anew. Where the tool fails with a list of packages for a reason that is
     not known, it solves again, once. Raises as `create_environment` and `solve_somewhere`.
     """
+    first: GpuenvError | None = None
     while True:
         try:
             return create_environment(tool, solved, running, system)
@@ -44,28 +44,25 @@ def create_somewhere(
             channels = without_url(solved.wanted.channels, str(data.get("url") or ""))
             elsewhere = channels != solved.wanted.channels and not running.calling.offline
             if data.get("kind") not in {"channel", "corrupt"} or not elsewhere:
-                raise
+                raise _cause(error, first, tool) from None
             running.calling.tell(tr("{problem}; trying the next mirror", problem=error.message))
-            solved = _solve_elsewhere(tool, solved, channels, running, error)
+            first = first or error
+        try:
+            solved = solve_somewhere(tool, replace(solved.wanted, channels=channels), running.calling)
+        except Unreachable as error:
+            raise _cause(error, first, tool) from None
         check(solved)
 
 
-def _solve_elsewhere(
-    tool: CondaTool,
-    solved: Solved,
-    channels: tuple[CondaChannel, ...],
-    running: CondaRunning,
-    before: GpuenvError,
-) -> Solved:
-    """Solve with the URLs that are left; where none can be read, raise what went wrong `before`.
+def _cause(error: GpuenvError, first: GpuenvError | None, tool: CondaTool) -> GpuenvError:
+    """Return what went wrong first where the mirrors behind it cannot be read.
 
-    Behind a mirror stands the official channel, which many machines do not reach: that is not the cause.
+    Last stands the official channel, which many machines do not reach: that is not the cause.
     """
-    try:
-        return solve_somewhere(tool, replace(solved.wanted, channels=channels), running.calling)
-    except Unreachable as error:
-        before.because += (Because(error.message, tool.path),)
-        raise before from None
+    if first is None or not isinstance(error, Unreachable):
+        return error
+    first.because += (Because(error.message, tool.path),)
+    return first
 
 
 def _name_packages(error: GpuenvError, tool: CondaTool, solved: Solved, running: CondaRunning) -> None:
