@@ -16,7 +16,7 @@ from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.cases import holds
 from gpuenv.signatures.catalogue import Language
 from gpuenv.signatures.match import examine
-from gpuenv.signatures.reported import Reported, is_without_gpu, parse_report, read_reported
+from gpuenv.signatures.reported import Reported, is_without_gpu, parse_report, read_reported, uses_other_gpu
 from gpuenv.signatures.settle import settled
 
 ROWS = matrices.load("reports")
@@ -100,6 +100,31 @@ def test_the_least_driver_of_a_cuda_stands_for_the_driver_that_supports_it() -> 
 )
 def test_doctors_checks_find_in_a_text_what_they_find_on_a_machine(text: str, check: str) -> None:
     assert judged(text)[0][0] == check
+
+
+def test_a_build_whose_ptx_torch_refused_has_no_code_for_the_card() -> None:
+    text = (
+        "NVIDIA GeForce RTX 3060 with CUDA capability sm_86 is not compatible with the current "
+        "PyTorch installation.\n"
+        "The current PyTorch install supports CUDA capabilities sm_37 sm_70 sm_75 compute_37.\n"
+        "torch 1.7.1+cu101\n"
+    )
+    assert judged(text)[0][0] == "D16"
+
+
+def test_a_driver_is_judged_though_the_card_is_not_named() -> None:
+    driver = "| NVIDIA-SMI 470.86    Driver Version: 470.86    CUDA Version: 11.4     |\n"
+    text = f"torch              2.1.0+cu121\n{driver}"
+    assert judged(text)[0][0] == "D02"
+
+
+def test_a_build_for_the_cpu_put_in_later_uses_no_other_gpu() -> None:
+    works = '$ python -c "import torch; print(torch.xpu.is_available())"\nTrue\n'
+    assert uses_other_gpu(read(works))
+    later = (
+        '$ python -c "import torch; print(torch.__version__, torch.xpu.is_available())"\n2.12.0+cpu False\n'
+    )
+    assert not uses_other_gpu(read(works + later))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
-from gpuenv.signatures.reported import Reported, is_without_gpu, read_reported
+from gpuenv.signatures.reported import Reported, is_without_gpu, names_torch, read_reported, uses_other_gpu
 from gpuenv.signatures.settle import in_its_shell, settled
 from gpuenv.signatures.tool_commands import in_its_tool
 
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
-_OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple or Intel
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
 _NPU = "ascend"  # the fact of a machine with Huawei's NPU
+_OF_CUDA = {"D01", "D02", "D16"}  # checks of torch's build for CUDA
 _OTHER_MAKERS = ("amd", "intel")
-_EXPORT = "export "
-_JUDGED = "torch"  # the fact or package that doctor's checks judge
 
 
 class Explained(Struct, frozen=True):
@@ -93,7 +91,7 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 def _settled(
     matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
 ) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases or match.clauses or _EXPORT in match.fix for match in matches):
+    if not any(match.cases or match.clauses or "export " in match.fix for match in matches):
         return matches
     asked = {name for match in matches for case in match.cases for name, _ in case.when}
     facts = facts_of(reported, environ, asked)
@@ -157,33 +155,29 @@ def _judged(
     matches: tuple[SignatureMatch, ...], reported: Reported, text: str, environ: Mapping[str, str]
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches as far as doctor's checks can judge what the text reports."""
-    if reported.value(_NPU):  # the checks know GPUs of CUDA
-        return matches
+    if reported.value(_NPU):  # the checks know GPUs of CUDA, and so does who names them
+        return tuple(item for item in matches if item is matches[0] or _OF_CUDA.isdisjoint(item.checks))
     if _is_of_another_maker(reported):
         return matches or _says_no_gpu(reported, text)
     if _needs_no_cuda(matches, reported):
         return tuple(match for match in matches if match.id != _SAYS_NO_GPU)
-    has_torch = _JUDGED in reported.facts or _JUDGED in reported.packages
-    if not (is_without_gpu(reported) or (has_torch and any(match.checks for match in matches))):
+    is_open = names_torch(reported) and any(match.checks for match in matches)
+    if not (is_open or is_without_gpu(reported)):
         return matches
-    from gpuenv.explanation.judge_reported import (  # noqa: PLC0415 - the checks are many
-        SAYS_NO_GPU,
-        judge,
-        told_by_checks,
-    )
+    from gpuenv.explanation import judge_reported as checks  # noqa: PLC0415 - the checks are many
     from gpuenv.explanation.reported_machine import machine_of  # noqa: PLC0415
     from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
     knowledge = load_knowledge(environ)
-    judged = judge(reported, machine_of(reported, knowledge), knowledge)
-    ids = {SAYS_NO_GPU, *(item.signature for item in judged)}
+    judged = checks.judge(reported, machine_of(reported, knowledge), knowledge)
+    ids = {_SAYS_NO_GPU, *(item.signature for item in judged)}
     known = {item.id: as_match(item) for item in _signatures().named(ids)}
-    return told_by_checks(matches, judged, known, reported, text)
+    return checks.told_by_checks(matches, judged, known, reported, text)
 
 
 def _is_of_another_maker(reported: Reported) -> bool:
     """Whether the card of a text is one of AMD's or Intel's, and torch without a GPU is told of."""
-    if reported.value(_OTHER_GPU) == "True" or OTHER_CARDS.isdisjoint(reported.values):
+    if uses_other_gpu(reported) or OTHER_CARDS.isdisjoint(reported.values):
         return False
     return circumstances(reported.values).get("vendor") in _OTHER_MAKERS
 
@@ -196,7 +190,7 @@ def _says_no_gpu(reported: Reported, text: str) -> tuple[SignatureMatch, ...]:
 
 def _needs_no_cuda(matches: tuple[SignatureMatch, ...], reported: Reported) -> bool:
     """Whether a text is from a machine that uses a GPU without CUDA, or is a mere report of a Mac."""
-    if reported.value(_OTHER_GPU) == "True":
+    if uses_other_gpu(reported):
         return True
     lines = [line.text for match in matches if match.id == _SAYS_NO_GPU for line in match.lines]
     is_mac = circumstances(reported.values).get("system") == "macos"

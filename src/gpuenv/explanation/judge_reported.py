@@ -16,9 +16,11 @@ from gpuenv.explanation.reported_machine import ReportedMachine
 from gpuenv.host.describe import describe_machine
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.errors import GpuenvError
 from gpuenv.model.findings import CondaPackage, Dist, Findings, Interpreter, TorchFiles
-from gpuenv.model.machine import Gpu, Machine, System, Toolkit
+from gpuenv.model.machine import Driver, Gpu, Machine, System, Toolkit
+from gpuenv.model.machine_json import parse_driver
 from gpuenv.model.variant import Variant, parse_cuda_version
 from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM
 from gpuenv.signatures.findings import Line
@@ -56,7 +58,7 @@ def judge(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) ->
 def findings_of(reported: Reported, machine: ReportedMachine, knowledge: Knowledge) -> Findings:
     """Return what a text reports as doctor would have read it; what it does not say is not there."""
     packages = {name: fact.value for name, fact in reported.packages.items()}
-    if torch := reported.value("torch"):
+    if torch := reported.value("torch") or _named_torch(reported, packages):
         packages["torch"] = torch
     if numpy := reported.value("numpy"):
         packages["numpy"] = numpy
@@ -73,9 +75,17 @@ def findings_of(reported: Reported, machine: ReportedMachine, knowledge: Knowled
     )
 
 
+def _named_torch(reported: Reported, packages: Mapping[str, str]) -> str | None:
+    """Return the torch that a sentence names, where torch itself tells what it has code for."""
+    if "torch" in packages or "architectures" not in reported.facts:
+        return None
+    return reported.value("torch_named")
+
+
 def _torch_files(reported: Reported, version: str | None, variant: Variant | None) -> TorchFiles | None:
     """Return the torch with the architectures that it says it was built for."""
-    architectures = tuple(re.findall(r"(?:sm|compute)_\d{2,3}[af]?", reported.value("architectures") or ""))
+    kind = "sm" if reported.value("refused") else "(?:sm|compute)"  # torch has tried its PTX, too
+    architectures = tuple(re.findall(rf"{kind}_\d{{2,3}}[af]?", reported.value("architectures") or ""))
     if version is None or not (variant or architectures):
         return None
     return TorchFiles("", version, str(variant) if variant else None, architectures)
@@ -89,7 +99,7 @@ def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledg
     try:
         described = describe(driver=machine.driver)
     except GpuenvError:  # a driver without a GPU, or one that was mistyped
-        described = describe(driver=None)
+        described = replace(describe(driver=None), driver=_driver(machine, knowledge))
     has_driver = reported.value("driver") is not None
     if not described.gpus and not machine.is_mac and (has_driver or is_without_gpu(reported)):
         described = replace(described, gpus=(Gpu(0, None, None),))
@@ -97,6 +107,16 @@ def _described(reported: Reported, machine: ReportedMachine, knowledge: Knowledg
         described = replace(described, system=System("macos", "x86_64"))
     nvcc = reported.value("toolkit")
     return replace(described, toolkit=Toolkit(parse_cuda_version(nvcc), "nvcc") if nvcc else None)
+
+
+def _driver(machine: ReportedMachine, knowledge: Knowledge) -> Driver | None:
+    """Return the driver of a machine whose GPU the text does not name."""
+    try:
+        version = parse_driver(machine.driver or "")
+    except ValueError:
+        return None
+    system: DriverOs = "windows" if machine.platform == "win-64" else "linux"
+    return Driver(version, knowledge.driver_cuda(version, system))
 
 
 def _variant(reported: Reported, torch: str | None, machine: Machine, knowledge: Knowledge) -> Variant | None:

@@ -13,6 +13,9 @@ from gpuenv.explanation.reported_machine import ReportedMachine
 from gpuenv.explanation.wheel_commands import index_address
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.knowledge.records import DriverOs
+from gpuenv.model.variant import Variant
+from gpuenv.model.wheel import TorchBuild
 from gpuenv.resolution.candidate import release_of
 from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.reported import Reported
@@ -20,7 +23,7 @@ from gpuenv.signatures.reported import Reported
 _COMPANIONS = ("torchvision", "torchaudio")
 _OF_THE_BUILD = ("D01", "D02", "D16")  # checks that another build of torch repairs
 _PAIR = "D40"  # the check that the companions are torch's
-_CPU = "D01"
+_CPU, _DRIVER = "D01", "D02"
 _BY_CONDA = ("conda_build", "cpuonly")
 _NEEDED = re.compile(r": |：")  # behind which the version stands that the line has
 _LOCAL = re.compile(r"\+(cu\d{2,3})$")
@@ -45,7 +48,7 @@ def with_line(
         line = _companions(values, knowledge)
     elif match.check in _OF_THE_BUILD and command:
         line = _line([word for word in shlex.split(command) if "==" in word], values)
-    elif match.check == _CPU:
+    elif match.check in (_CPU, _DRIVER):
         line = _same_release(values, machine, knowledge)
     if line is None:
         return match
@@ -78,21 +81,37 @@ def _same_release(values: Mapping[str, str], machine: ReportedMachine, knowledge
     except InvalidVersion:
         return None
     platform = machine.platform or "linux-64"
-    newest = knowledge.driver_cuda(driver, "windows" if platform == "win-64" else "linux")
+    system: DriverOs = "windows" if platform == "win-64" else "linux"
     tag = values.get("python_tag") or (f"cp{machine.python.replace('.', '')}" if machine.python else "")
     fitting = [
         build
         for build in knowledge.builds_of(platform)
-        if build.torch == torch and build.variant.cuda and newest and build.variant.cuda <= newest
-        if not tag or tag in build.pythons
+        if build.torch == torch and build.variant.cuda and (not tag or tag in build.pythons)
     ]
-    if not fitting:
+    variant = _served(fitting, driver, system, knowledge)
+    if variant is None:
         return None
-    variant = max((build.variant for build in fitting), key=lambda item: item.release)
     known = knowledge.companions_of(torch)
     names = [name for name in _COMPANIONS if name in values and known.get(name)]
     wanted = [f"torch=={torch}+{variant}", *(f"{name}=={known[name][0]}+{variant}" for name in names)]
     return _line(wanted, values)
+
+
+def _served(
+    builds: Iterable[TorchBuild], driver: Version, system: DriverOs, knowledge: Knowledge
+) -> Variant | None:
+    """Return the newest CUDA that a driver was made for, else the newest of a major that it bears."""
+    newest = knowledge.driver_cuda(driver, system)
+    known = sorted(
+        {(cuda, build.variant) for build in builds if (cuda := build.variant.cuda)}, key=lambda item: item[0]
+    )
+    own = [variant for cuda, variant in known if newest and cuda <= newest]
+    borne = [
+        variant
+        for cuda, variant in known
+        if (floor := knowledge.family_floor(cuda.major, system)) and driver >= floor.version
+    ]
+    return next(reversed(own or borne), None)
 
 
 def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:

@@ -66,7 +66,7 @@ class Repairs:
         self._environ = environ
         self._reported = reported
         self._here: Machine | None = None
-        self._made: dict[tuple[str, ...], str | PlanWarning] = {}
+        self._made: dict[tuple[str, ...], str | PlanWarning | None] = {}
 
     @cached_property
     def _of_text(self) -> ReportedMachine:
@@ -98,11 +98,11 @@ class Repairs:
             and _OF_THE_BUILD & set(match.checks[:1]) != set()
         )
 
-    def _repair(self, wanted: tuple[str, ...]) -> str | PlanWarning:
+    def _repair(self, wanted: tuple[str, ...]) -> str | PlanWarning | None:
         try:
             machine, here = self._of_text, self._detected()
             if machine.is_mac:
-                return PlanWarning("no-plan", tr("no plan fixes it: CUDA builds do not run on macOS"))
+                return None
             if not here.without_gpu and machine.is_like(here):
                 return self._repaired(PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME")))
             if not machine.gpus:

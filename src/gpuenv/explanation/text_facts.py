@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 
 from gpuenv import matrices
 from gpuenv.signatures.circumstances import circumstances
-from gpuenv.signatures.derived import derived_facts
+from gpuenv.signatures.derived import derived_facts, memory_facts
 from gpuenv.signatures.reported import Reported
 
 OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards of AMD and Intel are known
@@ -52,6 +52,9 @@ def facts_of(
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
         facts |= conda_facts(reported, facts, load_knowledge(environ or {}))
+    facts |= memory_facts(values)
+    if "wanted_cuda" in values:
+        facts |= _wanted_driver(values["wanted_cuda"], environ or {})
     if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
         from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
 
@@ -61,3 +64,14 @@ def facts_of(
     from gpuenv.explanation.card_facts import card_facts  # noqa: PLC0415 - planning is much
 
     return facts | card_facts(reported, environ or {})
+
+
+def _wanted_driver(cuda: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the least driver of Linux for a CUDA that an image asks for, and its branch."""
+    from gpuenv.model.variant import parse_cuda_version  # noqa: PLC0415 - few texts need it
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+    floor = load_knowledge(environ).release_floor(parse_cuda_version(cuda), "linux")
+    if floor is None:
+        return {}
+    return {"wanted_driver": str(floor.version), "wanted_branch": str(floor.version.major)}

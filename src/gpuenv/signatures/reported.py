@@ -22,6 +22,7 @@ _PACKAGE, _VERSION, _INSTALLED = "name", "version", "installed"
 _GPU, _INDEX = "gpu", "index"
 _FAILED: tuple[FailureKind, ...] = ("missing", "unbuilt")  # groups that name a package that failed
 _MOST_FAILED = 64
+_OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple or Intel
 _NO = ("False", "No", "0")
 
 SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
@@ -176,6 +177,20 @@ def _failures(
 def is_without_gpu(reported: Reported) -> bool:
     """Whether the text shows torch saying that it has no GPU."""
     return any(reported.value(name) in _NO for name in SYMPTOMS)
+
+
+def names_torch(reported: Reported) -> bool:
+    """Whether a text tells its torch: a sentence will do beside a list of what it has code for."""
+    listed = reported.facts.keys() >= {"torch_named", "architectures"}
+    return listed or "torch" in reported.facts or "torch" in reported.packages
+
+
+def uses_other_gpu(reported: Reported) -> bool:
+    """Whether torch last says that it can use a GPU without CUDA: a build for the CPU put in later cannot."""
+    said, torch = reported.facts.get(_OTHER_GPU), reported.facts.get("torch")
+    if said is None or said.value != "True":
+        return False
+    return torch is None or not torch.value.endswith("+cpu") or torch.line < said.line
 
 
 def _keep_packages(found: dict[str, str], at: int, packages: dict[str, tuple[int, str]]) -> None:
