@@ -479,3 +479,25 @@ def test_the_displays_of_a_mac_name_its_chip(tree: Tree) -> None:
     tree.program("system_profiler", "system-profiler.json")
     machine = detect_in(tree.root, {})
     assert (machine.system.os, machine.system.arch, machine.system.macos) == ("macos", "aarch64", "13.6")
+
+
+@pytest.mark.parametrize(
+    ("mask", "seen"),
+    [("1", [False, True]), ("0.1", [True, False]), ("", [False, False]), ("x", [True, True])],
+)
+def test_masks_of_intel_and_huawei_hide_devices(tree: Tree, mask: str, seen: list[bool]) -> None:
+    tree.pci("8086", "e20b", "0000:03:00.0")
+    tree.pci("8086", "56a0", "0000:04:00.0")
+    tree.environ["ZE_AFFINITY_MASK"] = mask
+    machine = tree.detect()
+    assert [item.visible for item in machine.accelerators] == seen
+    hidden = "ZE_AFFINITY_MASK" if False in seen else "not stated"
+    assert machine.source_of("accelerators.0.visible") == hidden
+
+
+def test_a_mask_hides_npus(tree: Tree) -> None:
+    tree.write("dev/davinci_manager")
+    for number in range(3):
+        tree.write(f"dev/davinci{number}")
+    tree.environ["ASCEND_RT_VISIBLE_DEVICES"] = "2,0"
+    assert [item.visible for item in tree.detect().accelerators] == [True, False, True]

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading
+from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading, with_hidden
 from gpuenv.host.executables import FileTree, is_there, read_text
 from gpuenv.host.pci import AMD, SOURCE, BusDevice
 from gpuenv.i18n.messages import tr
@@ -61,7 +60,7 @@ def read_amd(
     amdgpu = version if _VERSION.fullmatch(version) else None
     facts: Facts = (("amdgpu", f"/{MODULE}"),) if amdgpu else ()
     problems = _access_problems(root) if nodes else ()
-    return VendorReading(with_hidden(read, environ), problems, amdgpu=amdgpu, facts=facts)
+    return VendorReading(with_hidden(read, environ, VARIABLES), problems, amdgpu=amdgpu, facts=facts)
 
 
 def _access_problems(root: FileTree) -> tuple[Problem, ...]:
@@ -158,24 +157,3 @@ def _device(index: int, device: BusDevice, node: KfdNode, known: Accelerators) -
         ("discrete", by_table),
     )
     return FoundDevice(accelerator, sources)
-
-
-def with_hidden(devices: list[FoundDevice], environ: Mapping[str, str]) -> tuple[FoundDevice, ...]:
-    """Tell which devices the variables leave to programs; names of devices that are no numbers hide none."""
-    left = [device.accelerator.index for device in devices]
-    reason = ""
-    for variable in VARIABLES:
-        words = [word.strip() for word in environ.get(variable, "").split(",")]
-        if variable in environ and all(_NUMBER.fullmatch(word) or word in ("", "-1") for word in words):
-            numbers = [int(word) for word in words if _NUMBER.fullmatch(word)]
-            left = [left[number] for number in numbers if number < len(left)]
-            reason = reason or variable
-    if not reason:
-        return tuple(devices)
-    return tuple(
-        FoundDevice(
-            replace(device.accelerator, visible=device.accelerator.index in left),
-            (*device.sources, ("visible", reason)),
-        )
-        for device in devices
-    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading
+from gpuenv.host.accelerators.reading import Facts, FoundDevice, VendorReading, with_hidden
 from gpuenv.host.executables import FileTree, RunProgram, is_there, read_text
 from gpuenv.host.pci import HUAWEI, SOURCE, BusDevice
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpuenv.knowledge.accelerators import Accelerators
 
 VARIABLE = "ASCEND_TOOLKIT_HOME"
+_MASK = "ASCEND_RT_VISIBLE_DEVICES"
 _ANY_910 = "Ascend 910"  # so npu-smi calls 910C, and the first 910
 _LIMIT_S = 10.0
 _MOST, _MOST_NODES = 1024, 64
@@ -62,7 +63,7 @@ def read_ascend(
         found = [_by_node(number) for number in _nodes(root)]
     cann, source = read_cann(root, environ)
     facts: Facts = (("cann", source),) if cann else ()
-    return VendorReading(tuple(found), cann=cann, facts=facts)
+    return VendorReading(with_hidden(found, environ, (_MASK,)), cann=cann, facts=facts)
 
 
 def has_ascend(root: FileTree) -> bool:

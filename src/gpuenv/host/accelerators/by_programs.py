@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuenv.host.accelerators.amd import VARIABLES, with_hidden
-from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
+from gpuenv.host.accelerators.amd import VARIABLES
+from gpuenv.host.accelerators.intel import VARIABLE
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading, with_hidden
 from gpuenv.host.executables import RunProgram
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.model.accelerator import Accelerator
@@ -48,12 +49,12 @@ def read_by_programs(run: RunProgram, environ: Mapping[str, str], known: Acceler
         _amd(index, gpu, names, overridden=_OVERRIDE in environ)
         for index, gpu in enumerate(parse_rocminfo(_printed(run, "rocminfo")))
     ]
-    # what ROCr hides rocminfo does not show
-    later = {name: environ[name] for name in VARIABLES[1:] if name in environ}
     told = list(parse_sycl_ls(_printed(run, "sycl-ls")))
     told = told or list(parse_xpu_smi(_printed(run, "xpu-smi", "discovery")))
     intel = [_intel(index, gpu, names, known) for index, gpu in enumerate(told)]
-    return VendorReading((*with_hidden(amd, later), *intel))
+    left = with_hidden(amd, environ, VARIABLES[1:])  # what ROCr hides rocminfo does not show
+    masked = with_hidden(intel, environ, (VARIABLE,)) if told and told[0].source != "sycl-ls" else intel
+    return VendorReading((*left, *masked))
 
 
 def _printed(run: RunProgram, *command: str) -> str:

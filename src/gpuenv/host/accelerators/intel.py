@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gpuenv.host.accelerators.reading import FoundDevice, VendorReading
+from gpuenv.host.accelerators.reading import FoundDevice, VendorReading, with_hidden
 from gpuenv.host.pci import INTEL, SOURCE, BusDevice
 from gpuenv.model.accelerator import Accelerator
 
@@ -12,10 +13,16 @@ if TYPE_CHECKING:
     from gpuenv.knowledge.accelerators import Accelerators
 
 
-def read_intel(devices: tuple[BusDevice, ...], known: Accelerators) -> VendorReading:
+VARIABLE = "ZE_AFFINITY_MASK"
+
+
+def read_intel(
+    devices: tuple[BusDevice, ...], environ: Mapping[str, str], known: Accelerators
+) -> VendorReading:
     """Return Intel's graphics by bus id; one of an id that is not known has no architecture."""
     own = (device for device in devices if device.vendor == INTEL)
-    return VendorReading(tuple(_device(index, device, known) for index, device in enumerate(own)))
+    found = (_device(index, device, known) for index, device in enumerate(own))
+    return VendorReading(with_hidden(found, environ, (VARIABLE,)))
 
 
 def _device(index: int, device: BusDevice, known: Accelerators) -> FoundDevice:

@@ -59,7 +59,7 @@ _READERS: tuple[tuple[Callable[[Surroundings], bool], Callable[[Surroundings], V
         lambda at: AMD in at.vendors or is_there(at.root / KFD),
         lambda at: read_amd(at.devices, at.root, at.environ, _known()),
     ),
-    (lambda at: INTEL in at.vendors, lambda at: read_intel(at.devices, _known())),
+    (lambda at: INTEL in at.vendors, lambda at: read_intel(at.devices, at.environ, _known())),
     (
         lambda at: HUAWEI in at.vendors or has_ascend(at.root),
         lambda at: read_ascend(at.devices, at.root, at.environ, _known(), at.run),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuenv.model.accelerator import Accelerator
 from gpuenv.model.machine import Problem
 
 Facts = tuple[tuple[str, str], ...]
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class FoundDevice(Struct, frozen=True):
@@ -36,4 +39,31 @@ def facts_of(devices: Iterable[FoundDevice]) -> Facts:
         for position, device in enumerate(devices)
         for field, source in device.sources
         if getattr(device.accelerator, field) is not None
+    )
+
+
+def with_hidden(
+    devices: Iterable[FoundDevice], environ: Mapping[str, str], variables: tuple[str, ...]
+) -> tuple[FoundDevice, ...]:
+    """Tell which devices the variables leave to programs; names of devices that are no numbers hide none.
+
+    Each counts what the ones before it have left. `0.1` is a part of device 0.
+    """
+    devices = tuple(devices)
+    left = [device.accelerator.index for device in devices]
+    reason = ""
+    for variable in variables:
+        words = [word.partition(".")[0].strip() for word in environ.get(variable, "").split(",")]
+        if variable in environ and all(_NUMBER.fullmatch(word) or word in ("", "-1") for word in words):
+            numbers = [int(word) for word in words if _NUMBER.fullmatch(word)]
+            left = [left[number] for number in numbers if number < len(left)]
+            reason = reason or variable
+    if not reason:
+        return devices
+    return tuple(
+        FoundDevice(
+            replace(device.accelerator, visible=device.accelerator.index in left),
+            (*device.sources, ("visible", reason)),
+        )
+        for device in devices
     )
