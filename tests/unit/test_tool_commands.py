@@ -1,6 +1,6 @@
 import pytest
 
-from gpuenv.signatures.tool_commands import in_its_tool
+from gpuenv.signatures.settle import in_its_tool
 
 LINE = (
     "`pip install --force-reinstall --no-deps torchvision==0.21.0 --index-url https://h/whl/cu124`: its own"

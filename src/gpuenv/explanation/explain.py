@@ -18,8 +18,7 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import Reported, is_without_gpu, names_torch, read_reported, uses_other_gpu
-from gpuenv.signatures.settle import in_its_shell, settled
-from gpuenv.signatures.tool_commands import in_its_tool
+from gpuenv.signatures.settle import in_its_shell, in_its_tool, settled
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning

@@ -1,9 +1,9 @@
-"""What a match comes down to by the facts of the text that it was found in."""
+"""What a match comes down to by the facts of the text that it was found in: in its shell, with its tool."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from msgspec.structs import replace
 
@@ -14,6 +14,13 @@ from gpuenv.signatures.match import SignatureMatch
 
 _EXPORT = LazyRegex(r"\bexport ((?:[A-Za-z_]\w*=[^\s`;,]+ ?)+)")
 _WINDOWS = "windows"
+_PIP = LazyRegex(r"(?:\buv pip|(?<!uv )(?:\bpython3? -m )?\bpip3?) (install|uninstall|cache purge)\b([^`&]*)")
+_OF_PIP_ALONE = LazyRegex(r" --(?:force-reinstall|no-deps|no-cache-dir)\b")
+_INDEX = LazyRegex(r" --(?:extra-)?index-url (\S+/(\w+))")
+_OWN = LazyRegex(
+    r"\buv (?:add|sync|lock|remove|tool|venv)\b|\bpoetry (?:add|env|run)\b"
+)  # lines made for the tool
+_PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
 
 
 def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
@@ -52,3 +59,41 @@ def in_its_shell(fix: str, facts: Mapping[str, str]) -> str:
 def _as_set(match: re.Match[str]) -> str:
     space = " " if match[1].endswith(" ") else ""
     return " & ".join(f'set "{pair}"' for pair in match[1].split()) + space
+
+
+def in_its_tool(fix: str, facts: Container[str]) -> str:
+    """Return a fix with its lines for pip as uv, a project of uv's or poetry takes them: that of the text."""
+    if "pip " not in fix or _OWN.pattern.search(fix):
+        return fix
+    change = _of_project if "uv_project" in facts else _of_uv if "uv" in facts else None
+    if change is None and "poetry" in facts:
+        change = _of_poetry
+    if change is None:
+        return fix
+    parts = fix.split("`")
+    parts[1::2] = [_PIP.pattern.sub(change, part) for part in parts[1::2]]
+    return "`".join(parts)
+
+
+def _of_uv(match: re.Match[str]) -> str:
+    if match[1] == "cache purge":
+        return f"uv cache clean{match[2]}"
+    rest = match[2].replace(" -y", "", 1) if match[1] == "uninstall" else match[2]
+    return f"uv pip {match[1]}{rest}"
+
+
+def _of_project(match: re.Match[str]) -> str:
+    """Return what changes the project's file: what is installed beside it the next `uv run` undoes."""
+    rest = match[2]
+    if match[1] == "uninstall":
+        return f"uv remove{rest.replace(' -y', '', 1)}"
+    if match[1] == "cache purge" or " -r " in rest or " -e " in rest or "..." in rest or ".whl" in rest:
+        return _of_uv(match)
+    bare = _OF_PIP_ALONE.pattern.sub("", rest)
+    return "uv add" + _INDEX.pattern.sub(r" --index pytorch-\2=\1", bare).replace(" -f ", " --find-links ")
+
+
+def _of_poetry(match: re.Match[str]) -> str:
+    if match[1] == "install" and _PLAIN.pattern.fullmatch(match[2]) and not match[0].startswith("uv"):
+        return f"poetry add{re.sub(r' (?:-U|--upgrade)(?= )', '', match[2])}"
+    return f"poetry run {match[0]}" if match[1] != "cache purge" else match[0]
