@@ -63,8 +63,8 @@ def read_snapshot(
 
     `rows` are those of matrices/wheels.json. Where they lack a variant, the files of `builds` whose evidence
     is `assumed`, and of their companions by `pairings`, are named like known ones: the companions of a
-    release were always published for each of its variants. So are the files for Pythons that a build has, where those
-    of others alone were seen. Invalid wheel names are in `unparsed`.
+    release were always published for each of its variants. So are the files for Pythons that a build has,
+    where those of others alone were seen. Invalid wheel names are in `unparsed`.
     """
     grouped: dict[tuple[str, str], list[_Row]] = defaultdict(list)
     for row in rows:
