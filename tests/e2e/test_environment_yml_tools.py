@@ -50,7 +50,7 @@ def test_the_tool_reads_the_file_and_solves_it_to_the_planned_torch(
     file.write_text(render_environment(PLAN), encoding="utf-8")
     done = subprocess.run(
         (program, *CALLS[tool], str(file), "--prefix", str(tmp_path / "made")),
-        env={**os.environ, "CONDARC": str(condarc), "CONDA_OVERRIDE_CUDA": "12.8", "HOME": str(tmp_path)},
+        env={**os.environ, "CONDARC": str(condarc), "CONDA_OVERRIDE_CUDA": "13.0", "HOME": str(tmp_path)},
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert "nodefaults" not in done.stdout + done.stderr
