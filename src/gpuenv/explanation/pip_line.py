@@ -47,7 +47,7 @@ def with_line(
     if match.check == _PAIR:
         line = _companions(values, knowledge)
     elif match.check in _OF_THE_BUILD and command:
-        line = _line([word for word in shlex.split(command) if "==" in word], values)
+        line = install_line([word for word in shlex.split(command) if "==" in word], values)
     elif match.check in (_CPU, _DRIVER):
         line = _same_release(values, machine, knowledge)
     if line is None:
@@ -70,7 +70,7 @@ def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:
         for name in _COMPANIONS
         if name in values and known.get(name)
     ]
-    return _line(wanted, values)
+    return install_line(wanted, values)
 
 
 def _same_release(values: Mapping[str, str], machine: ReportedMachine, knowledge: Knowledge) -> str | None:
@@ -88,16 +88,22 @@ def _same_release(values: Mapping[str, str], machine: ReportedMachine, knowledge
         for build in knowledge.builds_of(platform)
         if build.torch == torch and build.variant.cuda and (not tag or tag in build.pythons)
     ]
-    variant = _served(fitting, driver, system, knowledge)
+    variant = served(fitting, driver, system, knowledge)
     if variant is None:
         return None
+    return install_line(with_companions(torch, str(variant), values, knowledge), values)
+
+
+def with_companions(
+    torch: Version, variant: str, values: Mapping[str, str], knowledge: Knowledge
+) -> tuple[str, ...]:
+    """Return the requirements of a build of torch, and of its companions that a text has."""
     known = knowledge.companions_of(torch)
     names = [name for name in _COMPANIONS if name in values and known.get(name)]
-    wanted = [f"torch=={torch}+{variant}", *(f"{name}=={known[name][0]}+{variant}" for name in names)]
-    return _line(wanted, values)
+    return (f"torch=={torch}+{variant}", *(f"{name}=={known[name][0]}+{variant}" for name in names))
 
 
-def _served(
+def served(
     builds: Iterable[TorchBuild], driver: Version, system: DriverOs, knowledge: Knowledge
 ) -> Variant | None:
     """Return the newest CUDA that a driver was made for, else the newest of a major that it bears."""
@@ -114,7 +120,7 @@ def _served(
     return next(reversed(own or borne), None)
 
 
-def _line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
+def install_line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
     """Return what is typed to have the requirements in the environment of the text."""
     wanted = tuple(requirements)
     if not wanted:

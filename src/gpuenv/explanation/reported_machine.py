@@ -63,7 +63,7 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
         platform = "linux-aarch64"
     return ReportedMachine(
         gpus=gpus,
-        driver=_driver(reported, knowledge, windows=windows) if gpus else reported.value("driver"),
+        driver=driver_of(reported, knowledge, windows=windows) if gpus else reported.value("driver"),
         platform=platform,
         python=python_of(reported),
         is_mac=bool(_MAC.search(texts[0]) or reported.value("mac_path")),
@@ -99,7 +99,7 @@ def capability_of(reported: Reported) -> str | None:
     return None
 
 
-def _driver(reported: Reported, knowledge: Knowledge, *, windows: bool) -> str | None:
+def driver_of(reported: Reported, knowledge: Knowledge, *, windows: bool) -> str | None:
     """Return the driver, or where only the CUDA that it supports is said, the least one that does."""
     driver = reported.value("driver")
     if driver:

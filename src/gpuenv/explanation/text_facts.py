@@ -47,6 +47,11 @@ def facts_of(
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
         facts |= release_facts(facts, load_knowledge(environ or {}))
+    if "driver_line" in asked:
+        from gpuenv.explanation.driver_facts import driver_facts  # noqa: PLC0415 - the matrices are large
+        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
+
+        facts |= driver_facts(reported, load_knowledge(environ or {}))
     if "conda_torch" in facts and any(name in asked for name in _OF_CONDA):
         from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415

@@ -1,0 +1,42 @@
+"""What a text says of its driver tells the newest torch that the driver runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpuenv.explanation.driver_facts import driver_facts
+from gpuenv.explanation.explain import load_reports
+from gpuenv.planning.load_knowledge import load_knowledge
+from gpuenv.signatures.reported import read_reported
+
+TOO_OLD = "The NVIDIA driver on your system is too old (found version {number})."
+
+
+def facts(text: str) -> dict[str, str]:
+    return driver_facts(read_reported(text, load_reports()), load_knowledge())
+
+
+@pytest.mark.parametrize(
+    ("number", "cuda", "variant"),
+    [(11040, "11.4", "cu118"), (12020, "12.2", "cu126"), (10020, "10.2", "cu102")],
+)
+def test_the_newest_torch_for_the_cuda_of_the_driver_by_minor_version_compatibility_too(
+    number: int, cuda: str, variant: str
+) -> None:
+    found = facts(TOO_OLD.format(number=number))
+    assert found["driver_cuda"] == cuda
+    assert found["driver_line"].endswith(f"+{variant} --index-url https://download.pytorch.org/whl/{variant}")
+
+
+def test_the_python_and_the_companions_of_the_text_count() -> None:
+    text = f"Python 3.8.10\ntorch==2.4.1\ntorchvision==0.19.1\n{TOO_OLD.format(number=11040)}"
+    line = facts(text)["driver_line"]
+    assert "torch==2.4.1+cu118" in line
+    assert "torchvision==0.19.1+cu118" in line
+
+
+@pytest.mark.parametrize(
+    "text", ["", TOO_OLD.format(number=999999), "OS: macOS 15.5 (arm64)\nDriver Version: 566.03"]
+)
+def test_without_a_driver_that_is_known_nothing_is_said(text: str) -> None:
+    assert "driver_line" not in facts(text)
