@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from accessibility import violations
 from chromium import Page, find_chromium, start_chromium
 from deciding import gpu_machine
 from plans import plan
 
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.output_files import write_report
+from gpuenv.fleet.render.report import _prose
 from gpuenv.fleet.run_model import FleetRun, HostOutcome
 
 pytestmark = pytest.mark.slow
@@ -64,3 +66,20 @@ def test_no_text_is_too_wide_for_the_window(page: Page, width: int) -> None:
     page.resize(width, 800, mobile=width < 500)
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_wrong(page: Page, width: int) -> None:
+    page.resize(width, 800, mobile=width < 500)
+    assert violations(page) == []
+
+
+def test_the_state_of_a_machine_is_in_sight_on_a_phone(page: Page) -> None:
+    page.resize(390, 844, mobile=True)
+    ends = "[...document.querySelectorAll('td.state')].map((one) => one.getBoundingClientRect().right)"
+    assert all(0 < end <= 390 for end in page.evaluate(ends))
+    assert page.evaluate("document.querySelector('.wide').scrollWidth") <= 390
+
+
+def test_what_stands_in_backticks_is_shown_as_code() -> None:
+    assert _prose("run `df -h <x>`") == "run <code>df -h &lt;x&gt;</code>"

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from accessibility import violations
 from chromium import Browser, Page, find_chromium, start_chromium
 from deciding import machine
 from fake_nvidia_smi import FakeGpu, broken_nvidia_smi, fake_nvidia_smi
@@ -356,6 +357,22 @@ def test_it_fits_a_phone(look: Looked, mine: Path, scheme: str) -> None:
     assert look.page.evaluate("document.documentElement.scrollWidth") <= 360
     ground = look.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (ground == "rgb(255, 255, 255)") is (scheme == "light")
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_no_column_is_cut_at_the_width_of_a_laptop(look: Looked, plain: Path, width: int) -> None:
+    look.page.resize(width, 900)
+    look.at(plain, torch="2.15", platform="")
+    assert look.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert "cuDNN" in look.click("button.more").text(".builds")  # what has no column there
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_wrong(look: Looked, mine: Path, width: int) -> None:
+    look.page.resize(width, 800, mobile=width < 500)
+    look.at(mine, torch="2.15").click("button.more")
+    assert violations(look.page) == []
 
 
 def test_on_paper_the_filters_are_words(look: Looked, mine: Path) -> None:

@@ -237,13 +237,13 @@ def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
 
 def _no_gpu_here() -> PlanWarning:
     message = tr(
-        "this machine has no NVIDIA GPU: run gpuenv explain where the error occurred to get a plan too"
+        "this machine has no NVIDIA GPU: run `gpuenv explain` where the error occurred to get a plan too"
     )
     return PlanWarning("no-gpu-here", message)
 
 
 def _of_another_machine() -> PlanWarning:
-    message = tr("the text is from another machine, whose GPU it does not name: run gpuenv explain there")
+    message = tr("the text is from another machine, whose GPU it does not name: run `gpuenv explain` there")
     return PlanWarning("another-machine", message)
 
 

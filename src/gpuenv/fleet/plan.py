@@ -14,7 +14,7 @@ from gpuenv.fleet.grouping.groups import Split, Together, split
 from gpuenv.fleet.grouping.machine_classes import MachineClass, Member, equivalence_classes, picked
 from gpuenv.fleet.model import FleetGroup, FleetMachine, FleetPlan
 from gpuenv.fleet.saved_machines import read_machines
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 from gpuenv.knowledge.jetson_boards import with_board_told
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because, Fix, GpuenvError, Unreachable, Unsatisfiable, UsageError
@@ -289,5 +289,5 @@ def _why_unserved(
 
 
 def _in_short(message: str, reasons: tuple[str, ...]) -> str:
-    text = "; ".join(dict.fromkeys(reasons[:_MOST_REASONS]))
+    text = clauses(dict.fromkeys(reasons[:_MOST_REASONS]))
     return tr("{message}: {reasons}", message=message, reasons=text) if text else message

@@ -43,6 +43,11 @@ def series(items: Iterable[str]) -> str:
     return (", " if current_language() == ENGLISH else "、").join(items)
 
 
+def clauses(items: Iterable[str]) -> str:
+    """Join parts of a sentence as the language does: `a; b` in English, `a；b` in Chinese."""
+    return ("; " if current_language() == ENGLISH else "；").join(items)
+
+
 def ngettext(singular: str, plural: str, count: int) -> str:
     """Translate `1 file` or `{count} files`."""
     return tr(singular if count == 1 else plural, count=count)

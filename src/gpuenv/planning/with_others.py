@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 from gpuenv.indexes.mirrors.load import load_mirrors
 from gpuenv.installers.uv_compile import Resolved
 from gpuenv.installers.uv_failure import Unresolvable
@@ -55,7 +55,7 @@ def _passed_over(configuration: IndexConfiguration, error: Unreachable) -> PlanW
     index = configuration.index_url
     location = (index.name or index.url) if index else tr("the installer's default")
     text = tr("the index `{place}` was skipped: {problem}", place=location, problem=error.message)
-    details = "; ".join(because.text for because in error.because)
+    details = clauses(because.text for because in error.because)
     return PlanWarning("index-passed-over", f"{text} ({details})" if details else text)
 
 

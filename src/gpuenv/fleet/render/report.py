@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 
 from gpuenv.fleet.model import FleetGroup
@@ -21,6 +22,7 @@ _LOOKS: dict[OutcomeState, str] = {
     **dict.fromkeys(("unreachable", "failed", "not-made", "not-verified"), "bad"),
     **dict.fromkeys(("not-served", "waiting", "running"), "left"),
 }
+_CODE = re.compile("`([^`]+)`")
 # No script, nothing fetched: whatever a host may have put into its answer.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _PAGE = """<!doctype html>
@@ -34,9 +36,11 @@ _PAGE = """<!doctype html>
 {style}</style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 <p class="made">{made}</p>
-{body}</body>
+{body}</main>
+</body>
 </html>
 """
 
@@ -77,10 +81,15 @@ def _text(text: str) -> str:
     return escape(one_line(text[:_LONGEST]))
 
 
+def _prose(text: str) -> str:
+    """Return a message as HTML: what stands in backticks is code."""
+    return _CODE.sub(r"<code>\1</code>", _text(text))
+
+
 def _lines(text: str) -> str:
     """Return lines of any origin as preformatted HTML, the last of them where they are many."""
     kept = ("  " * line.startswith("  ") + one_line(line) for line in text[-_LONGEST:].splitlines())
-    return "<pre>" + escape("\n".join(line for line in kept if line.strip())) + "</pre>"
+    return '<pre tabindex="0">' + escape("\n".join(line for line in kept if line.strip())) + "</pre>"
 
 
 def _remarks(run: FleetRun) -> Iterator[str]:
@@ -92,7 +101,7 @@ def _remarks(run: FleetRun) -> Iterator[str]:
 
 
 def _remark(text: str) -> str:
-    return f'<p class="remark">{_text(text)}</p>'
+    return f'<p class="remark">{_prose(text)}</p>'
 
 
 def _card(state: OutcomeState, words: str, count: int) -> str:
@@ -112,14 +121,14 @@ def _wrong(run: FleetRun) -> Iterator[str]:
 def _reason(text: str) -> str:
     """Return a line; what is indented stands under the one before."""
     look = ' class="under"' if text.startswith("  ") else ""
-    return f"<li{look}>{_text(text)}</li>"
+    return f"<li{look}>{_prose(text)}</li>"
 
 
 def _groups(run: FleetRun) -> Iterator[str]:
     if run.fleet is None or not run.fleet.groups:
         return
     groups = "".join(_group(position, group) for position, group in enumerate(run.fleet.groups, 1))
-    advice = "".join(f"<li>{_text(item.text)}</li>" for item in run.fleet.together)
+    advice = "".join(f"<li>{_prose(item.text)}</li>" for item in run.fleet.together)
     heading = f"<h2>{_text(tr('Groups'))}</h2>"
     yield f'<section>{heading}<ul class="groups">{groups}</ul><ul>{advice}</ul></section>'
 
@@ -138,32 +147,33 @@ def _group(position: int, group: FleetGroup) -> str:
 
 
 def _folded(heading: str, content: str) -> str:
-    return f"<details><summary>{_text(heading)}</summary>{content}</details>"
+    return f"<details><summary>{_prose(heading)}</summary>{content}</details>"
 
 
 def _table(run: FleetRun) -> str:
     columns = columns_of(run)
     headings = "".join(f'<th scope="col">{_text(gettext(words))}</th>' for words in columns.values())
     bodies = "".join(
-        _host(outcome, row, tuple(columns)) for outcome, row in zip(run.hosts, table_rows(run), strict=True)
+        _host(outcome, row, columns) for outcome, row in zip(run.hosts, table_rows(run), strict=True)
     )
     return f'<div class="wide"><table><thead><tr>{headings}</tr></thead>{bodies}</table></div>'
 
 
-def _host(outcome: HostOutcome, row: dict[str, object], columns: tuple[str, ...]) -> str:
-    cells = "".join(_cell(name, row[name], outcome) for name in columns)
+def _host(outcome: HostOutcome, row: dict[str, object], columns: Mapping[str, str]) -> str:
+    cells = "".join(_cell(name, row[name], outcome, gettext(label)) for name, label in columns.items())
     details = _folded(outcome.problem or tr("details"), "".join(_details(outcome)))
     return f'<tbody><tr>{cells}</tr><tr class="more"><td colspan="{len(columns)}">{details}</td></tr></tbody>'
 
 
-def _cell(name: str, value: object, outcome: HostOutcome) -> str:
+def _cell(name: str, value: object, outcome: HostOutcome, label: str) -> str:
     text = "–" if value is None else _text(str(value))
     if name == "host":
         return f'<th scope="row">{text}</th>'
     look = _LOOKS.get(outcome.state, "") if name == "state" else ""
     if name == "verify" and outcome.is_proved is not None:
         look = "good" if outcome.is_proved else "bad"
-    return f'<td><span class="badge {look}">{text}</span></td>' if look else f"<td>{text}</td>"
+    shown = f'<span class="badge {look}">{text}</span>' if look else text
+    return f'<td class="{_text(name)}" data-label="{_text(label)}">{shown}</td>'
 
 
 def _details(outcome: HostOutcome) -> Iterator[str]:
@@ -189,6 +199,6 @@ def _fact(name: str, value: str) -> str:
 
 
 def _list(heading: str, texts: Iterable[str]) -> Iterator[str]:
-    items = "".join(f"<li>{_text(text)}</li>" for text in texts)
+    items = "".join(f"<li>{_prose(text)}</li>" for text in texts)
     if items:
         yield f"<h3>{_text(heading)}</h3><ul>{items}</ul>"

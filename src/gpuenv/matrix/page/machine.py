@@ -8,7 +8,7 @@ from msgspec import Struct
 from packaging.version import Version
 
 from gpuenv.formats.machine import describe
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.machine import Machine
 from gpuenv.model.wheel import TorchBuild
@@ -97,5 +97,5 @@ def _missed(
         if build.torch == newest
     )
     groups = fewest_reasons(rejected)
-    reasons = "; ".join(dict.fromkeys(group[0].summarize(group) for group in groups))
+    reasons = clauses(dict.fromkeys(group[0].summarize(group) for group in groups))
     return [tr("not torch {torch}: {reasons}", torch=newest, reasons=reasons)] if reasons else []

@@ -296,7 +296,7 @@
         const names = indexes.map((index) => data.indexes[index]).join(" + ");
         return element("div", {}, wanted.platform ? names : `${platform}: ${names}`);
       });
-    return element("td", { "data-label": say("where"), class: "places" }, ...lines);
+    return element("td", { "data-label": say("where"), class: "places folded" }, ...lines);
   }
 
   function evidenceCell(row) {
@@ -306,7 +306,7 @@
       const title = [say(`evidence-${kind}-why`), ...sources].join("\n");
       return element("span", { class: `badge ${kind}`, title }, say(`evidence-${kind}`));
     });
-    return element("td", { "data-label": say("evidence") }, ...badges);
+    return element("td", { "data-label": say("evidence"), class: "folded" }, ...badges);
   }
 
   const nameOf = (row) => `${row.torch}+${row.variant}`;
@@ -406,9 +406,9 @@
         ),
       ),
       plain(say("pythons")),
-      plain(say("cudnn")),
-      plain(say("where")),
-      plain(say("evidence")),
+      plain(say("cudnn"), "folded"),
+      plain(say("where"), "folded"),
+      plain(say("evidence"), "folded"),
     );
   }
 
@@ -430,7 +430,7 @@
         ...systems.map((system) => driverCell(row, system)),
         ...columns.map((generation) => generationCell(row, generation, wanted, asked)),
         pythonsCell(row),
-        element("td", { "data-label": say("cudnn") }, cudnn.join(", ")),
+        element("td", { "data-label": say("cudnn"), class: "folded" }, cudnn.join(", ")),
         placesCell(row, wanted),
         evidenceCell(row),
       );

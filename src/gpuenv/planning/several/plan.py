@@ -194,7 +194,7 @@ def _python_of(made: VariantPlan) -> Because:
 def _warnings(plans: tuple[VariantPlan, ...], shared: str | None) -> Iterator[PlanWarning]:
     if shared is None:
         names = series(f"{made.name}: torch {made.plan.packages[0].version}" for made in plans)
-        template = N_("no torch release is to be had for all of the variants: {names}")
+        template = N_("no torch release is available for all variants: {names}")
         yield PlanWarning("no-shared-torch", tr(template, names=names))
     warnings = (warning for made in plans for warning in made.plan.warnings)
     yield from (warning for warning in dict.fromkeys(warnings) if warning.code not in _AS_ASKED)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import N_, series, tr
+from gpuenv.i18n.messages import N_, clauses, series, tr
 from gpuenv.model.plan import CPU_BUILD, CUDA_ON_CPU, PlanWarning
 from gpuenv.resolution.decision import Solution
 from gpuenv.resolution.report.environment_fixes import may_ask_mirrors
@@ -67,7 +67,7 @@ def _why_cpu(question: ResolutionInput) -> str:
     if question.target.unused:
         from gpuenv.resolution.report.accelerators import why_unused  # noqa: PLC0415
 
-        return "; ".join(dict.fromkeys(reason.text for reason in why_unused(question.target)))
+        return clauses(dict.fromkeys(reason.text for reason in why_unused(question.target)))
     return tr("there is no NVIDIA GPU on this machine")
 
 
@@ -208,7 +208,7 @@ def warn_of_left_out(question: ResolutionInput, solution: Solution) -> tuple[Pla
         return ()
     facts = {
         "projects": tr(" and ").join(reasons),
-        "reasons": "; ".join(dict.fromkeys(reasons.values())),
+        "reasons": clauses(dict.fromkeys(reasons.values())),
         "command": _bringing(question, solution, tuple(reasons)).command(),
     }
     text = (

@@ -9,7 +9,7 @@ from gpuenv.cli.console import Console
 from gpuenv.cli.output import confirm, print_data, print_warnings
 from gpuenv.cli.table import render_table, terminal_width
 from gpuenv.i18n.amounts import render_size
-from gpuenv.i18n.messages import N_, series, tr
+from gpuenv.i18n.messages import N_, tr
 from gpuenv.inspection.list_facts import ago, list_facts
 from gpuenv.operations import find
 
@@ -51,12 +51,13 @@ def list_environments(console: Console, *, everything: bool) -> int:
 
 def shown_environment(row: dict[str, Any]) -> dict[str, Any]:
     """Return an environment's data with sizes and moments as a person reads them."""
-    verified = [tr(_WORDS[row["verified"]]), ago(row.get("verified_at"))]
+    verified = tr(_WORDS[row["verified"]])
     driver = row.get("verified_driver")
-    verified += [tr("driver {version}", version=driver)] if driver else []
+    for more in (ago(row.get("verified_at")), tr("driver {version}", version=driver) if driver else None):
+        verified = tr("{known}, {more}", known=verified, more=more) if more else verified
     return {
         **row,
-        "verified": series(filter(None, verified)),
+        "verified": verified,
         "size": render_size(row["size"]) if row.get("size") is not None else None,
         "created": ago(row.get("created")),
         "last_used": ago(row.get("last_used")),
