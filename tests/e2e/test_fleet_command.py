@@ -188,3 +188,8 @@ def test_bad_usage_is_told_before_a_machine_is_asked(lab: Program, words: tuple[
     done = lab.run("fleet", *words, "--json")
     assert done.status == 2
     assert done.error["code"] == code
+
+
+def test_a_missing_inventory_is_told_before_anything_is_asked(user: Program) -> None:
+    done = user.run("fleet", "create", "paper", "torch", "-i", "missing.ini", "--json")
+    assert (done.status, done.envelope["error"]["code"]) == (2, "no-inventory")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from gpuenv.cli.language import split_words
 from gpuenv.cli.main import _Reporter
 from gpuenv.cli.output import json_text
 from gpuenv.cli.table import render_table
+from gpuenv.cli.usage import usage_error
 
 # `--gpu` splits its variable by itself, the others end a run before it begins
 WITHOUT_VARIABLE = {"--gpu", "--version", "--install-completion", "--show-completion"}
@@ -99,3 +101,42 @@ def test_every_option_has_a_variable_that_means_the_same_to_every_command() -> N
             meant.setdefault(str(item.envvar), set()).add(f"{item.name} {item.metavar}")
     assert all(name.startswith("GPUENV_") for name in meant)
     assert {name: uses for name, uses in meant.items() if len(uses) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("matrix", "show", "--html", "-o"),
+        ("plan", "torch", "--cuda", "--gpu", "8.6"),
+        ("plan", "-o", "-v"),
+        ("run", "--color", "--json", "trial", "x"),
+    ],
+)
+def test_an_option_is_no_value_of_the_one_before(
+    line: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(typer.TyperException, match="requires an argument") as caught:
+        typer.main.get_command(app)(args=list(line), prog_name="gpuenv", standalone_mode=False)
+    assert usage_error(caught.value).exit_code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        (("fleet", "detect", "--slurm-option", "--account=lab"), "slurm_options", ("--account=lab",)),
+        (("matrix", "show", "--html=-o"), "html", "-o"),
+        (("plan", "-o", "-"), "output", "-"),
+        (("run", "trial", "--", "x", "--root", "-v"), "argv", ("--", "x", "--root", "-v")),
+    ],
+)
+def test_what_is_meant_for_another_program_or_written_with_an_equals_sign_is_a_value(
+    line: tuple[str, ...], name: str, value: Any
+) -> None:
+    command: Any = typer.main.get_command(app)
+    words = list(line)
+    while hasattr(command, "commands"):
+        command = command.commands[words.pop(0)]
+    given = command.make_context(command.name, words).params[name]
+    assert (tuple(given) if isinstance(value, tuple) else str(given)) == value

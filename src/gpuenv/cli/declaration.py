@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Annotated, Any, Final, cast, get_type_hints
@@ -13,6 +14,7 @@ import typer
 import typer.main
 from msgspec import StructMeta
 from msgspec.structs import fields
+from typer.core import TyperCommand
 from typer.models import CommandInfo, TyperInfo
 
 from gpuenv.cli.choices import ColorName, LanguageName
@@ -58,6 +60,37 @@ Language = Annotated[LanguageName, option("--lang", "Language of the output; aut
 NoProgress = Annotated[bool, option("--no-progress", "Print lines instead of progress bars.")]
 
 Color = Annotated[ColorName, option("--color", "Colours in messages; auto: as the terminal is.")]
+
+
+_LIKE_AN_OPTION = re.compile(r"--?[A-Za-z]")
+
+
+class _Command(TyperCommand):
+    """A command whose options don't take another option for their value: `-o -v` would write a file `-v`.
+
+    What is meant so can be written: `--report=-v`, `-o ./-v`. A value called OPTION is an option of another
+    program.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._check_values(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _check_values(self, ctx: Any, args: list[str]) -> None:
+        valued = {
+            name: parameter.metavar
+            for parameter in self.params
+            for name in (*parameter.opts, *parameter.secondary_opts)
+            if not (getattr(parameter, "is_flag", True) or getattr(parameter, "count", True))
+        }
+        words = iter(args)
+        for word in words:
+            if word == "--" or not (word.startswith("-") or ctx.allow_interspersed_args):
+                return
+            value = next(words, "") if word in valued else ""
+            if valued.get(word) != "OPTION" and _LIKE_AN_OPTION.match(value):
+                ctx.fail(f"Option '{word}' requires an argument.")
 
 
 class Declared(typer.Typer):
@@ -146,6 +179,7 @@ def _group(info: TyperInfo) -> Any:
 def _command(info: CommandInfo) -> Any:
     spread = copy.copy(info)
     spread.callback = _spread(cast("Callable[..., Any]", info.callback))
+    spread.cls = _Command
     return typer.main.get_command_from_info(spread, **_PLAIN)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from msgspec import Struct
@@ -39,6 +40,7 @@ def choose_engine(options: EngineOptions, environ: Mapping[str, str]) -> Engine:
     if options.inventory:
         from gpuenv.fleet.engines.ansible import Ansible  # noqa: PLC0415 - one engine is enough
 
+        _check_inventory(options.inventory)
         return Ansible(
             node_app(), options.inventory, options.limit, options.forks, options.timeout_s, environ=environ
         )
@@ -63,3 +65,14 @@ def choose_engine(options: EngineOptions, environ: Mapping[str, str]) -> Engine:
             Fix(tr("or a partition of Slurm: --partition NAME")),
         ),
     )
+
+
+def _check_inventory(inventory: tuple[str, ...]) -> None:
+    """Raise UsageError for a file that does not exist; `gpu1,gpu2,` is a list of hosts."""
+    missing = next((item for item in inventory if "," not in item and not os.path.lexists(item)), None)
+    if missing is not None:
+        raise UsageError(
+            tr("the inventory `{path}` does not exist", path=missing),
+            code="no-inventory",
+            fixes=(Fix(tr("name an inventory of Ansible: --inventory FILE")),),
+        )

@@ -75,9 +75,9 @@ def create(
 ) -> int:
     """Plan, show, ask, apply and verify on all machines."""
     check_environment(name)
+    session = _Session.of("create", name, where, console, check=chosen.check)
     if not (chosen.yes or chosen.check):
         check_terminal()
-    session = _Session.of("create", name, where, console, check=chosen.check)
     options = _options(wanted, where, "create", name)
 
     def work(fleet: Fleet) -> None:
