@@ -6,7 +6,10 @@ import re
 
 from pages import ROOT
 
-from gpuenv.cli.language import read_catalogue
+from gpuenv.adapt.channels.conflict_words import why_not
+from gpuenv.adapt.nearest.resolver_changes import why_moved
+from gpuenv.cli.language import read_catalogue, speak
+from gpuenv.i18n.messages import install_catalogue
 
 TERMS = (ROOT / "docs" / "zh" / "terms.md").read_text(encoding="utf-8")
 _ROW = re.compile(
@@ -19,3 +22,18 @@ def test_no_message_has_a_word_that_the_glossary_replaces() -> None:
     assert len(unused) > 5
     messages = read_catalogue("zh").values()
     assert [(word, text) for word in unused for text in messages if word in text] == []
+
+
+def test_kernels_of_cuda_have_their_chinese_word() -> None:
+    bare = re.compile(r"[\u4e00-\u9fff] ?kernels?\b|\bkernels? ?[\u4e00-\u9fff]")
+    messages = (re.sub("`[^`]*`", "", text) for text in read_catalogue("zh").values())
+    assert list(filter(bare.search, messages)) == []
+
+
+def test_reasons_are_joined_by_the_chinese_semicolon() -> None:
+    speak("zh")
+    try:
+        assert why_moved("pandas", "1.0", "", ["甲", "乙"], "3.12") == "甲；乙"
+        assert why_not("x", "x is a\nx is b") == "x is a；x is b"
+    finally:
+        install_catalogue({})

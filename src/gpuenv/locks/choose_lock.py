@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuenv.i18n.foreign_messages import reason_of
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 from gpuenv.locks.judge_lock import JudgedLock, judge_lock
 from gpuenv.locks.plan_from_lock import for_lock
 from gpuenv.locks.read import read_lock
@@ -130,7 +130,7 @@ def _build_of(judged: JudgedLock) -> str:
 
 
 def _reason(error: GpuenvError) -> str:
-    return "; ".join(because.text for because in error.because) or error.message
+    return clauses(because.text for because in error.because) or error.message
 
 
 def _none_fits(folder: Path, refused: list[tuple[Path, GpuenvError]]) -> Unsatisfiable:

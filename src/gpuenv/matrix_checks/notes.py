@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
-from gpuenv.i18n.messages import N_, series, tr
+from gpuenv.i18n.messages import N_, clauses, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import CompanionRelease
 from gpuenv.matrix_checks.keys import MatrixNote, Row, row_key
@@ -150,4 +150,4 @@ def _where(builds: Sequence[TorchBuild]) -> str:
     places: dict[str, dict[str, None]] = {}
     for build in builds:
         places.setdefault(build.platform, {})[str(build.variant)] = None
-    return "; ".join(f"{', '.join(variants)} ({platform})" for platform, variants in places.items())
+    return clauses(f"{series(variants)} ({platform})" for platform, variants in places.items())

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from gpuenv.i18n.messages import series, tr
+from gpuenv.i18n.messages import clauses, series, tr
 from gpuenv.installers.uv_compile import Resolved, ResolvedFile
 from gpuenv.installers.uv_failure import Unresolvable
 from gpuenv.model.errors import Because, Fix, Unsatisfiable
@@ -243,7 +243,7 @@ def _reason(failed: FailedSolution) -> str:
         return _cannot_be_built(failed)
     demands = failed.outcome.demands_on(_STACK_NAMES) or failed.outcome.demands
     if demands:
-        return "; ".join(
+        return clauses(
             tr("{package} requires {needs}", package=demand.package, needs=demand.needs) for demand in demands
         )
     return failed.outcome.message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 
 _TREE = " \t│├└─|-+,;."
 _REQUIRES = re.compile(r"\s+(?:would require|is not installable because it requires|requires)\b.*")
@@ -51,7 +51,7 @@ def why_not(name: str, message: str) -> str:
         return tr("{package} requires {needs}", package=package, needs=needs)
     lines = [line.strip(_TREE) for line in message.splitlines()]
     about = [line for line in lines if _first(line) == name]
-    return "; ".join(dict.fromkeys(about or lines))[:_LONGEST]
+    return clauses(dict.fromkeys(about or lines))[:_LONGEST]
 
 
 def sentences(message: str) -> tuple[str, ...]:

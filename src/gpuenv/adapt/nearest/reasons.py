@@ -8,7 +8,7 @@ from packaging.specifiers import SpecifierSet
 
 from gpuenv.adapt.nearest.known_bad_dependencies import with_others_free
 from gpuenv.adapt.nearest.request import Wishes, copied
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import clauses, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.errors import Because
 from gpuenv.resolution.candidate import Failure
@@ -159,4 +159,4 @@ def _joined(because: tuple[Because, ...]) -> Because | None:
         return None
     texts = dict.fromkeys(reason.text for reason in because)
     sources = dict.fromkeys(reason.source for reason in because)
-    return Because("; ".join(texts), "; ".join(sources))
+    return Because(clauses(texts), "; ".join(sources))

@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from gpuenv.adapt.model import NO_PROJECTS, DeclaredRequirement, RequirementChange, changed_line
 from gpuenv.adapt.nearest.request import Wishes, public, requirement_of
-from gpuenv.i18n.messages import series, tr
+from gpuenv.i18n.messages import clauses, series, tr
 from gpuenv.model.errors import Because
 from gpuenv.resolution.request import STACK, admits
 
@@ -138,5 +138,5 @@ def why_moved(project: str, old: str, message: str, demands: Iterable[str], pyth
         return tr("{package} does not support Python {python}", package=name, python=python)
     if any(map(_NO_VERSION.search, about)):
         return tr("{package} is not on the index", package=name)
-    text = "; ".join(dict.fromkeys(demands))
+    text = clauses(dict.fromkeys(demands))
     return text or message[:_LONGEST]
