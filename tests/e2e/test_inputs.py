@@ -271,6 +271,16 @@ def test_what_can_not_be_resolved_offline_says_what_offline_leaves_out(program: 
     assert "--offline" in done.error["fixes"][0]["text"]
 
 
+def test_a_lock_of_a_build_that_no_index_here_has_is_not_called_a_conflict_offline(program: Program) -> None:
+    page = program.root / "simple" / "torch" / "index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text('<a href="torch-1.0.0-cp312-cp312-manylinux1_x86_64.whl">torch</a>')
+    user = program.with_(PIP_INDEX_URL=page.parents[1].as_uri())
+    done = user.run("plan", "--gpu", "RX 7900 XTX", "--offline", "--format", "pyproject", "--json")
+    assert (done.status, done.error["code"]) == (4, "dependencies-unread")
+    assert "without --offline" in done.error["fixes"][0]["text"]
+
+
 @pytest.mark.parametrize("place", ["/proc/nonexistent", "/etc/passwd", "https://"])
 def test_a_wheelhouse_that_is_none_is_bad_input(program: Program, place: str) -> None:
     done = program.run("plan", *H100, "--offline", "--find-links", place, "--json")

@@ -107,6 +107,8 @@ def _complete(
     question = resolver_question(with_direct_urls(plan, mirrors), options)
     outcome = resolver.compile_requirements(question, environ)
     if isinstance(outcome, uv_failure.Unresolvable):
+        if options.offline:
+            raise _unread_offline(outcome)
         raise Unsatisfiable(
             tr("the dependencies of torch cannot be installed together"),
             code="requirements-conflict",
@@ -116,6 +118,18 @@ def _complete(
     names = {package.name for package in stack}
     others = (package for package in packages_of(outcome) if package.name not in names)
     return (*stack, *others)
+
+
+def _unread_offline(outcome: uv_failure.Unresolvable) -> Unreachable:
+    """Return the error of a stack whose files are known by the matrices, and are not here to be resolved."""
+    return Unreachable(
+        tr("the dependencies of torch cannot be resolved offline"),
+        code="dependencies-unread",
+        because=(Because(outcome.message, "uv pip compile"),),
+        fixes=(
+            Fix(tr("plan with an index that provides it, such as --mirror official, and without --offline")),
+        ),
+    )
 
 
 def _checked(package: PlannedPackage) -> PlannedPackage:
