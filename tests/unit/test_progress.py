@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.progress import Progress
 
-from gpuenv.cli.progress import following
+from gpuenv.cli.color import choose_color
+from gpuenv.cli.progress import ProgressKind, _new_progress, following
 from gpuenv.cli.progress_columns import AmountsColumn
 
 
@@ -41,3 +42,14 @@ def test_each_amount_has_a_unit_of_its_own(done: int, total: int | None, text: s
     progress = Progress()
     task = progress.add_task("", total=total, completed=done)
     assert AmountsColumn().render(progress.tasks[task]).plain == text
+
+
+@pytest.mark.parametrize("kind", ["spinner", "bytes", "count"])
+def test_what_is_drawn_has_no_colour_where_none_is_wanted(kind: ProgressKind) -> None:
+    choose_color("never", {})
+    try:
+        assert _new_progress(kind).console.no_color
+        choose_color("always", {})
+        assert not _new_progress(kind).console.no_color
+    finally:
+        choose_color("auto", {})

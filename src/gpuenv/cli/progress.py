@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from msgspec import Struct
 
+from gpuenv.cli.color import is_coloured
 from gpuenv.cli.output import note
 from gpuenv.i18n.amounts import render_size
 from gpuenv.i18n.messages import ngettext, tr
@@ -95,7 +97,8 @@ def _new_progress(kind: ProgressKind) -> Progress:
             rich.TextColumn("{task.fields[beside]}", markup=False),
         ),
     }  # fmt: skip
-    return rich.Progress(*columns[kind], console=Console(stderr=True), transient=True)
+    console = Console(stderr=True, no_color=not is_coloured(sys.stderr))
+    return rich.Progress(*columns[kind], console=console, transient=True)
 
 
 @contextmanager
