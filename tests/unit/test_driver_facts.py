@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuenv.explanation.driver_facts import driver_facts
+from gpuenv.explanation.card_facts import driver_facts
 from gpuenv.explanation.explain import load_reports
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.reported import read_reported

@@ -159,10 +159,13 @@ class Page(HTMLParser):
 
 
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "ul", "li", "b", "section",
-    "details", "summary", "pre", "div", "table", "thead", "tbody", "tr", "th", "td", "span", "dl", "dt", "dd",
+    "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "ul", "li", "b", "code",
+    "section", "details", "summary", "pre", "div", "table", "thead", "tbody", "tr", "th", "td", "span", "dl",
+    "dt", "dd",
 }  # fmt: skip
-ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "scope", "colspan"}
+ATTRIBUTES = {
+    "lang", "charset", "http-equiv", "content", "name", "class", "scope", "colspan", "data-label", "tabindex",
+}  # fmt: skip
 
 
 def page(run: FleetRun) -> Page:

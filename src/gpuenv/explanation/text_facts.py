@@ -48,7 +48,7 @@ def facts_of(
 
         facts |= release_facts(facts, load_knowledge(environ or {}))
     if "driver_line" in asked:
-        from gpuenv.explanation.driver_facts import driver_facts  # noqa: PLC0415 - the matrices are large
+        from gpuenv.explanation.card_facts import driver_facts  # noqa: PLC0415 - the matrices are large
         from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
         facts |= driver_facts(reported, load_knowledge(environ or {}))
