@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from pages import ROOT
@@ -22,6 +23,21 @@ def test_no_message_has_a_word_that_the_glossary_replaces() -> None:
     assert len(unused) > 5
     messages = read_catalogue("zh").values()
     assert [(word, text) for word in unused for text in messages if word in text] == []
+
+
+def test_what_explain_says_has_the_words_of_the_glossary() -> None:
+    rows = json.loads((ROOT / "matrices" / "signatures.json").read_bytes())["rows"]
+    texts = [
+        told[field]
+        for row in rows
+        for told in (row, *row.get("cases", ()))
+        for field in ("cause_zh", "fix_zh")
+        if field in told
+    ]
+    # not all of the table: here 通道 are also those of an image
+    replaced = ("计算能力", "轮子", "驱动程序", "CPU 构建", "不相配", "取消 LD_LIBRARY_PATH")
+    assert [(word, text) for word in replaced for text in texts if word in text] == []
+    assert len(texts) > 1000
 
 
 def test_kernels_of_cuda_have_their_chinese_word() -> None:
