@@ -157,7 +157,8 @@ def test_the_machine_is_asked_once_for_all_that_a_text_tells(program: Program) -
     calls = program.root / "calls"
     first, rest = smi.read_text(encoding="utf-8").split("\n", 1)
     smi.write_text(f"{first}\necho called >> '{calls}'\n{rest}", encoding="utf-8")
-    told = matches(program, f"{NO_KERNELS}\nModuleNotFoundError: No module named 'torchaudio'")
+    another = "user@node:~$ python sound.py\nModuleNotFoundError: No module named 'torchaudio'"
+    told = matches(program, f"{NO_KERNELS}\n{another}")
     assert len({match["command"] for match in told} - {None}) > 1
     assert calls.read_text(encoding="utf-8").splitlines() == ["called"]
 
