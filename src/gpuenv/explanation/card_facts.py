@@ -11,13 +11,7 @@ from packaging.version import InvalidVersion, Version
 from gpuenv.explanation.judge_reported import findings_of
 from gpuenv.explanation.pip_line import install_line, served, with_companions
 from gpuenv.explanation.repair_plan import nearest_torch
-from gpuenv.explanation.reported_machine import (
-    ReportedMachine,
-    driver_cuda_of,
-    driver_of,
-    machine_of,
-    target_of,
-)
+from gpuenv.explanation.reported_machine import ReportedMachine, driver_of, machine_of, target_of
 from gpuenv.explanation.wheel_facts import runs, wheel_facts
 from gpuenv.explanation.wheel_question import PYPI
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
@@ -100,7 +94,7 @@ def driver_facts(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
         driver = Version(driver_of(reported, knowledge, windows=system == "windows") or "")
     except InvalidVersion:
         return {}
-    newest = driver_cuda_of(machine, platform, knowledge) or knowledge.driver_cuda(driver, system)
+    newest = knowledge.driver_cuda(driver, system)
     if newest is None or machine.is_mac:
         return {}
     target = target_of(machine, knowledge)

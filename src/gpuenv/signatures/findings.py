@@ -129,7 +129,7 @@ def _at_most_one_beside(ordered: list[SignatureFinding], shape: LogShape) -> lis
         return ordered
     first = ordered[0]
     for other in ordered[1:]:
-        if not first.signature.checks or set(first.signature.checks).isdisjoint(other.signature.checks):
+        if set(first.signature.checks).isdisjoint(other.signature.checks):
             apart = _is_independent(shape.place(other.last), shape.place(first.last))
             if other.priority >= LIKELY and apart and not _only_warns(other):
                 return [first, replace(other, apart=True)]
