@@ -128,6 +128,25 @@ def is_told(text: str, expected: dict[str, list[str]]) -> bool:
     return any(match.id in expected["ids"] and match.kind in expected["class"] for match in matches)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_every_log_is_answered_or_silent_whatever_it_reports(part: int) -> None:
+    for text in list(read_logs().values())[part::8]:
+        explain_text(text, {})
+
+
+def test_what_conda_finds_not_on_windows_is_answered_though_its_channel_was_read_for_linux_alone() -> None:
+    text = """PackagesNotFoundError: The following packages are not available from current channels:
+
+  - pytorch=2.7.1*
+
+Current channels:
+
+  - https://conda.anaconda.org/pytorch/win-64
+"""
+    assert explain_text(text, {}).matches[0].id == "conda-packages-not-found"
+
+
 def test_every_log_is_expected_to_tell_something_and_every_expectation_has_a_log() -> None:
     assert set(read_logs()) == set(EXPECTED)
 

@@ -33,9 +33,9 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
         return {}
     machine = machine_of(reported, knowledge)
     platform = machine.platform or _SUBDIRS.get(facts.get("conda_platform", ""), "linux-64")
-    rows = [row for row in matrices.load("conda") if row["platform"] == platform]
-    last = max(Version(row["torch"]) for row in rows or [{"torch": "0"}] if row.get("channel") != _FORGE)
-    found = {"conda_last": str(last)}
+    known = matrices.load("conda")
+    rows = [row for row in known if row["platform"] == platform]
+    found = {"conda_last": str(max(Version(row["torch"]) for row in known if row["channel"] == _PYTORCH))}
     asked = facts["conda_torch"]
     driver = driver_cuda_of(machine, platform, knowledge)
     wanted = _cuda(facts.get("conda_cuda_asked")) or driver
