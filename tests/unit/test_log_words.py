@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages
+from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages, without_repetitions
 from gpuenv.signatures.vocabulary import Vocabulary, lines_of, words_of
 
 STARTS = (
@@ -79,3 +79,20 @@ def test_a_hash_and_the_middle_of_an_encoded_image_are_no_words() -> None:
     assert not vocabulary.has_all(["1b2c"])
     assert not vocabulary.has_all(["torchvision"])
     assert vocabulary.has_all([" images "])
+
+
+def test_of_lines_that_a_long_log_repeats_the_first_and_the_last_stay_where_they_are() -> None:
+    lines = [f"step {number % 10} loss 0.25 of a run that goes on and on" for number in range(20_000)]
+    lines[9_000] = "RuntimeError: CUDA error: unspecified launch failure"
+    read = without_repetitions("\n".join(lines)).split("\n")
+    assert len(read) == len(lines)
+    kept = [number for number, line in enumerate(read) if line]
+    assert kept == [*range(16), 9_000, *range(20_000 - 16, 20_000)]
+    assert [read[number] for number in kept] == [lines[number] for number in kept]
+
+
+@pytest.mark.parametrize("text", ["step 1\n" * 100, "", "a" * 1_000_000, "\udcff\n" * 300_000 + "x"])
+def test_what_repeats_too_little_or_nothing_but_itself_keeps_its_lines(text: str) -> None:
+    read = without_repetitions(text)
+    assert read.count("\n") == text.count("\n")
+    assert read[-1:] == text[-1:]

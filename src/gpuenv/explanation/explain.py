@@ -14,6 +14,7 @@ from gpuenv.explanation.text_facts import OTHER_CARDS, facts_of
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.signatures.catalogue import Signatures
 from gpuenv.signatures.circumstances import circumstances
+from gpuenv.signatures.log_pages import without_repetitions
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
@@ -51,6 +52,7 @@ def explain_text(
     Only signatures of `packs` count, all where it is None. Plans are decided from what is known offline, else
     from the indexes. Raises UsageError where the signatures can't be read.
     """
+    text = without_repetitions(text)
     examined = _examine(text, packs)
     reported = read_reported(text, load_reports())
     judged = _judged(examined.matches, reported, text, environ)

@@ -17,7 +17,7 @@ from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.knowledge.ecosystem import Ecosystem, WheelSet, minor_of
 from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
-from gpuenv.signatures.reported import PackageFailure
+from gpuenv.signatures.reported import PackageFailure, read_parts
 
 _BUILD_TOOLS = frozenset(
     {"setuptools", "wheel", "hatchling", "flit-core", "poetry-core", "ninja", "packaging"}
@@ -256,7 +256,8 @@ def version_of(failure: PackageFailure, text: str) -> Version | None:
     name = re.sub(r"[-_.]+", "[-_.]", failure.package)
     if said is None:
         release = r"(?:==|-)(\d[\w.]{0,20}?)(?=\.tar\.gz|\.zip|[\s'\",;)]|$)"
-        match = re.search(rf"(?<![\w-]){name}{release}", text, re.IGNORECASE)
+        asked = re.compile(rf"(?<![\w-]){name}{release}", re.IGNORECASE)
+        match = next(filter(None, (asked.search(text, *part) for part in read_parts(text))), None)
         said = match[1] if match else None
     try:
         return Version(said) if said else None

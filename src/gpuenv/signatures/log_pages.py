@@ -7,6 +7,7 @@ process before each line, and write progress over it; the words stay the same.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
@@ -19,6 +20,9 @@ from gpuenv.signatures.lazy_regex import LazyRegex
 Word = TypeVar("Word", str, bytes)
 
 PAGE = 256 << 10  # letters
+_REPEATING = 512 << 10  # letters of a text from which on its repeated lines cost time
+_KEPT = 16  # of the lines that differ in numbers alone, at the beginning and at the end
+_ZEROS = bytes(0x30 if chr(byte) in "0123456789abcdef" else byte for byte in range(0x100))
 OVERLAP = 4 << 10  # letters of a page that the next one has too, as a message may lie across
 _ESCAPES = LazyRegex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _BOX = LazyRegex("[\u2500-\u25ff]+")
@@ -56,6 +60,28 @@ def _of_lines(prefix: str) -> LazyRegex:
 _PREFIX = LazyRegex(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
 _PREFIXES = _of_lines(_prefix(*_NAMED, *_LEVELLED, _SYSTEMS))
 _PREFIXES_WITHOUT_LEVEL = _of_lines(_prefix(*_NAMED, _SYSTEMS))
+
+
+def without_repetitions(text: str) -> str:
+    """Return a long text in which lines that differ in numbers alone stand first and last, empty between.
+
+    A log of many megabytes is mostly one line per step or per worker; each line keeps its number.
+    """
+    if len(text) < _REPEATING:
+        return text
+    lines = text.split("\n")
+    kinds = text.encode(errors="replace").translate(_ZEROS).split(b"\n")
+    left = Counter(kinds)
+    often = {kind: 0 for kind, count in left.items() if count > 2 * _KEPT}
+    if not often:
+        return text
+    for at, kind in enumerate(kinds):
+        seen = often.get(kind)
+        if seen is not None:
+            often[kind] = seen + 1
+            if _KEPT <= seen < left[kind] - _KEPT:
+                lines[at] = ""
+    return "\n".join(lines)
 
 
 def without_prefix(line: str) -> str:

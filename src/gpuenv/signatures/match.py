@@ -46,7 +46,7 @@ _MOST_PLACES = 10_000  # tried in all, after which older pages are passed over; 
 _LEAST_PAGES = 4  # that are read in any case, the last ones
 _LINES = 5  # shown of a match
 _MOST_WORDS = 10_000  # that are looked at for all pages together
-_BUDGET_S = 1.5  # of CPU for a text; logs of 10 MB take a third
+_BUDGET_S = 0.6  # of CPU for a text; logs of 10 MB take a third
 
 
 class SignatureMatch(Struct, frozen=True):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -55,6 +56,13 @@ class ReportedFact(Struct, frozen=True):
 
     value: str
     line: int
+
+
+def read_parts(text: str) -> list[tuple[int, int]]:
+    """Return what is looked at of a text, a long one's beginning and its end, as (start, end)."""
+    if len(text) <= _START + _END:
+        return [(0, len(text))]
+    return [(0, _START), (len(text) - _END, len(text))]
 
 
 class PackageFailure(Struct, frozen=True):
@@ -118,8 +126,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     gpus: dict[int, tuple[int, str]] = {}
     varied: set[str] = set()
     failed: dict[tuple[FailureKind, str], list[re.Match[str]]] = {}
-    whole = len(text) <= _START + _END
-    spans = [(0, len(text))] if whole else [(0, _START), (len(text) - _END, len(text))]
+    spans = read_parts(text)
     lower = "\n".join(text[start:end] for start, end in spans).lower()
     for report in reports:
         if not report.may_match(lower):
@@ -137,12 +144,13 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
                         varied.add(name)
                     if name not in facts or facts[name][0] <= match.start(name):
                         facts[name] = match.start(name), value
+    lines = _LineNumbers(text, spans[-1][0])
     return Reported(
-        {name: _placed(item, text) for name, item in facts.items()},
-        {name: _placed(item, text) for name, item in packages.items()},
-        tuple(_placed(gpus[index], text) for index in sorted(gpus)),
+        {name: _placed(item, lines) for name, item in facts.items()},
+        {name: _placed(item, lines) for name, item in packages.items()},
+        tuple(_placed(gpus[index], lines) for index in sorted(gpus)),
         frozenset(varied),
-        _failures(failed, text),
+        _failures(failed, lines),
     )
 
 
@@ -159,7 +167,7 @@ def _keep_failed(
 
 
 def _failures(
-    failed: Mapping[tuple[FailureKind, str], list[re.Match[str]]], text: str
+    failed: Mapping[tuple[FailureKind, str], list[re.Match[str]]], numbers: _LineNumbers
 ) -> tuple[PackageFailure, ...]:
     """Return each package that failed once, with what all the places that name it say."""
     failures = []
@@ -169,8 +177,7 @@ def _failures(
         for match in ordered:
             facts |= {name: value.strip() for name, value in match.groupdict().items() if value}
         first, last = ordered[0].start(kind), max(match.end() for match in ordered)
-        lines = (text.count("\n", 0, first) + 1, text.count("\n", 0, last) + 1)
-        failures.append((last, PackageFailure(kind, package, facts, *lines)))
+        failures.append((last, PackageFailure(kind, package, facts, numbers.of(first), numbers.of(last))))
     return tuple(failure for _, failure in sorted(failures, key=lambda item: item[0]))
 
 
@@ -209,6 +216,22 @@ def _keep_packages(found: dict[str, str], at: int, packages: dict[str, tuple[int
             packages[canonical] = at, version
 
 
-def _placed(item: tuple[int, str], text: str) -> ReportedFact:
+class _LineNumbers:
+    """Counts the lines up to a place, those before the end of a long text only once."""
+
+    def __init__(self, text: str, end: int) -> None:
+        self._text, self._end = text, end
+
+    @cached_property
+    def _before_end(self) -> int:
+        return self._text.count("\n", 0, self._end)
+
+    def of(self, at: int) -> int:
+        if at < self._end:
+            return self._text.count("\n", 0, at) + 1
+        return self._before_end + self._text.count("\n", self._end, at) + 1
+
+
+def _placed(item: tuple[int, str], lines: _LineNumbers) -> ReportedFact:
     at, value = item
-    return ReportedFact(value, text.count("\n", 0, at) + 1)
+    return ReportedFact(value, lines.of(at))

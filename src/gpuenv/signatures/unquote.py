@@ -17,6 +17,7 @@ _CHANGED = {
     **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
     **dict.fromkeys("\u200b\u200c\u200d\u2060\ufeff", ""),
 }
+_CHANGED_LETTERS = LazyRegex(f"[{''.join(_CHANGED)}]")
 _ENTITIES = {
     "&#39;": "'",
     "&#x27;": "'",
@@ -27,9 +28,10 @@ _ENTITIES = {
     "&amp;": "&",
 }
 # Colours whose escape character was lost or spelt out on the way: `[31mRuntimeError[0m`
-_COLOURS = LazyRegex(
-    r"(?:\\u001b|\\x1b|\\033|\^\[)?(?<!\x1b)\[(?:(?:0|1|2|3|4|7|22|39|49|[349][0-7]|38;5;\d{1,3});?){0,4}m"
-)
+_COLOUR = r"(?:(?:0|1|2|3|4|7|22|39|49|[349][0-7]|38;5;\d{1,3});?){0,4}m"
+_COLOURS = LazyRegex(r"\[(?<!\x1b\[)" + _COLOUR)  # the bracket first, which is found quickly
+_SPELT_COLOURS = LazyRegex(r"(?:\\u001b|\\x1b|\\033|\^\[)\[" + _COLOUR)
+_SPELT = ("\\u001b[", "\\x1b[", "\\033[", "^[[")
 _END_OF_COLOUR = ("[0m", "[39m", "[m")
 _NARROWEST, _WIDEST = 60, 250  # letters of a terminal's line
 _USUAL_WIDTHS = (80, 100, 120, 132)
@@ -40,12 +42,13 @@ _LARGEST = 256 << 10  # letters that are copied from a terminal
 def as_written(text: str) -> str:
     """Return a text with plain marks and blanks, without lost colours, its cut lines also as wholes."""
     if not text.isascii():
-        for letter, plain in _CHANGED.items():
-            text = text.replace(letter, plain)
+        text = _CHANGED_LETTERS.pattern.sub(lambda letter: _CHANGED[letter[0]], text)
     if "&" in text:
         for entity, plain in _ENTITIES.items():
             text = text.replace(entity, plain)
     if any(code in text for code in _END_OF_COLOUR):
+        if any(code in text for code in _SPELT):
+            text = _SPELT_COLOURS.pattern.sub("", text)
         text = _COLOURS.pattern.sub("", text)
     return _joined(text) if len(text) <= _LARGEST else text
 
