@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuenv.signatures.log_pages import JoinedPage, LogPage, joined, pages, without_repetitions
+from gpuenv.signatures.unquote import as_written
 from gpuenv.signatures.vocabulary import Vocabulary, lines_of, words_of
 
 STARTS = (
@@ -96,3 +97,12 @@ def test_what_repeats_too_little_or_nothing_but_itself_keeps_its_lines(text: str
     read = without_repetitions(text)
     assert read.count("\n") == text.count("\n")
     assert read[-1:] == text[-1:]
+
+
+def test_lines_that_are_alike_are_no_cut_off_line() -> None:
+    threads = [
+        f"../aten/src/ATen/native/cuda/Indexing.cu:1292: block: [57,0,0], thread: [{at},0,0] failed."
+        for at in range(64, 67)
+    ]
+    lines = [*threads, "Traceback (most recent call last):", '  File "chat.py", line 31, in <module>']
+    assert as_written("\n".join(lines)).split("\n") == lines

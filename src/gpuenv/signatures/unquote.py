@@ -35,6 +35,8 @@ _SPELT = ("\\u001b[", "\\x1b[", "\\033[", "^[[")
 _END_OF_COLOUR = ("[0m", "[39m", "[m")
 _NARROWEST, _WIDEST = 60, 250  # letters of a terminal's line
 _USUAL_WIDTHS = (80, 100, 120, 132)
+_ALIKE = 24  # letters by which a line begins as the one before it
+_HEADER = "Traceback (most recent call last)"
 _WHOLE = 2000  # letters of a line that was cut: more belong to no message
 _LARGEST = 256 << 10  # letters that are copied from a terminal
 
@@ -60,11 +62,14 @@ def _joined(text: str) -> str:
     if not _NARROWEST <= width <= _WIDEST or not _is_a_width(width, [len(line) for line in lines]):
         return text
     whole = lines.copy()
-    for at in reversed(
-        [at for at, (line, after) in enumerate(pairwise(lines)) if len(line) == width and after]
-    ):
+    for at in reversed([at for at, pair in enumerate(pairwise(lines)) if _goes_on(*pair, width)]):
         whole[at] += whole[at + 1][:_WHOLE]
     return "\n".join(whole)
+
+
+def _goes_on(line: str, after: str, width: int) -> bool:
+    """Whether a line was cut off, and is none of several alike: assertions of a kernel's threads, say."""
+    return len(line) == width and bool(after) and not after.startswith((line[:_ALIKE], _HEADER))
 
 
 def _is_a_width(width: int, lengths: list[int]) -> bool:
