@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from gpuenv.signatures.settle import in_its_shell, in_its_tool, settled
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
+_OF_SHELLS = re.compile(r"\bexport |\bsudo ")
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
@@ -92,7 +94,7 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 def _settled(
     matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
 ) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases or match.clauses or "export " in match.fix for match in matches):
+    if not any(match.cases or match.clauses or _OF_SHELLS.search(match.fix) for match in matches):
         return matches
     asked = {name for match in matches for case in match.cases for name, _ in case.when}
     facts = facts_of(reported, environ, asked)
@@ -219,7 +221,7 @@ def _with_line(
     environ: Mapping[str, str],
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches, that of a check with the line that mends the environment of the text in place."""
-    if not matches or matches[0].check is None:
+    if not matches or not (matches[0].check or commands.get(matches[0].id)):
         return matches
     from gpuenv.explanation.pip_line import with_line  # noqa: PLC0415 - knows the matrices
     from gpuenv.explanation.reported_machine import machine_of  # noqa: PLC0415

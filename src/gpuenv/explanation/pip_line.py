@@ -27,6 +27,7 @@ _CPU, _DRIVER = "D01", "D02"
 _BY_CONDA = ("conda_build", "cpuonly")
 _NEEDED = re.compile(r": |：")  # behind which the version stands that the line has
 _LOCAL = re.compile(r"\+(cu\d{2,3})$")
+_ARCHITECTURE = "D16"
 
 
 def with_line(
@@ -44,6 +45,8 @@ def with_line(
     if machine.is_mac or any(name in values for name in _BY_CONDA):
         return match
     line = None
+    if match.check is None:
+        return _of_unknown_torch(match, command, values)
     if match.check == _PAIR:
         line = _companions(values, knowledge)
     elif match.check in _OF_THE_BUILD and command:
@@ -55,6 +58,18 @@ def with_line(
     same = match.check == _PAIR or f"torch=={_release(values)}+" in line
     fix = match.fix if same else tr("replace it with a build that runs here")
     return replace(match, fix=tr("{fix}: `{line}`", fix=_NEEDED.split(fix)[0], line=line))
+
+
+def _of_unknown_torch(
+    match: SignatureMatch, command: str | None, values: Mapping[str, str]
+) -> SignatureMatch:
+    """Return a match that tells a GPU which torch has no code for with the line of the plan for that GPU."""
+    line = install_line([word for word in shlex.split(command or "") if "==" in word], values)
+    if line is None or match.settled or match.checks[:1] != (_ARCHITECTURE,):
+        return match
+    kept = tr("a release that your project pins may stay where that index has it")
+    fix = tr("{fix}: `{line}`", fix=tr("replace it with a build that runs here"), line=line)
+    return replace(match, fix=tr("{fix} ({kept})", fix=fix, kept=kept))
 
 
 def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:

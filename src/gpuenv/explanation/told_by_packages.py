@@ -32,6 +32,7 @@ from gpuenv.signatures.quote import cut_off
 from gpuenv.signatures.reported import PackageFailure, Reported
 
 SAYS_MISSING = "pip-no-matching-torch"  # the signature of a failure that no other one tells
+_NOT_BUILT = "ext-compile-failed"  # the signature that knows no more than that a package was not built
 _UNREACHED = (
     "index_unreached",
     "tls_intercepted",
@@ -56,9 +57,11 @@ def told_by_packages(
         return matches
     failure, answered = found
     own = [match for match in matches if _tells(match, failure)]
-    if not answered.is_root and any(match.confidence == "high" for match in matches):
+    if not answered.is_root and any(
+        match.confidence == "high" for match in matches if match.id != _NOT_BUILT
+    ):
         return matches
-    if any(match.settled for match in own):
+    if any(match.settled for match in own if match.id != _NOT_BUILT):
         return matches
     base = own[0] if own else _with_line(named(SAYS_MISSING), failure, text)
     told = replace(

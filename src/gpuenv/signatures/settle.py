@@ -13,6 +13,7 @@ from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.match import SignatureMatch
 
 _EXPORT = LazyRegex(r"\bexport ((?:[A-Za-z_]\w*=[^\s`;,]+ ?)+)")
+_SUDO = LazyRegex(r"(?:(?<=`)|(?<=&& ))sudo (?=(?:apt|apt-get|dnf|yum) )")
 _WINDOWS = "windows"
 _PIP = LazyRegex(r"(?:\buv pip|(?<!uv )(?:\bpython3? -m )?\bpip3?) (install|uninstall|cache purge)\b([^`&]*)")
 _OF_PIP_ALONE = LazyRegex(r" --(?:force-reinstall|no-deps|no-cache-dir)\b")
@@ -50,7 +51,12 @@ def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
 
 
 def in_its_shell(fix: str, facts: Mapping[str, str]) -> str:
-    """Return a fix whose `export A=1 B=2` is `set "A=1" & set "B=2"` where the text is from Windows."""
+    """Return a fix whose `export A=1 B=2` is `set "A=1" & set "B=2"` where the text is from Windows.
+
+    Who is root already, as in the build of an image, installs packages without sudo, which images lack.
+    """
+    if "as_root" in facts and "sudo " in fix:
+        fix = _SUDO.pattern.sub("", fix)
     if facts.get("system") != _WINDOWS or "export " not in fix:
         return fix
     return _EXPORT.pattern.sub(_as_set, fix)
