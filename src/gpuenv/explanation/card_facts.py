@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -84,8 +84,8 @@ def cuda_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
 def driver_facts(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
     """Return `driver_cuda`, which a text's driver supports at most (11.4), and what installs torch for it.
 
-    `driver_line` has the newest torch that the driver runs, by minor-version compatibility too, with the
-    companions that the text names, for its Python and its GPUs as far as they are known.
+    `driver_line` has the torch nearest to the text's that the driver runs, by minor-version compatibility
+    too, with the companions that the text names, for its Python and its GPUs as far as they are known.
     """
     machine = machine_of(reported, knowledge)
     platform = machine.platform or "linux-64"
@@ -105,13 +105,27 @@ def driver_facts(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
         if fact.build.platform == platform and fact.page != PYPI and runs(fact, target, knowledge)
         if fact.listed and (minor is None or minor in fact.listed)
     ]
-    for torch in sorted({fact.version for fact in fitting}, reverse=True):
+    for torch in _nearest_first({fact.version for fact in fitting}, reported.values.get("torch_release")):
         builds = [fact.build for fact in fitting if fact.version == torch]
         if variant := served(builds, driver, system, knowledge):
             wanted = with_companions(torch, str(variant), reported.values, knowledge)
             line = install_line(wanted, reported.values)
             return {"driver_cuda": str(newest)} | ({"driver_line": line} if line else {})
     return {"driver_cuda": str(newest)}
+
+
+def _nearest_first(releases: Iterable[Version], installed: str | None) -> list[Version]:
+    """Return the release that is installed, then older ones, then newer ones, the nearest first.
+
+    Where none is installed the newest is first.
+    """
+    ordered = sorted(releases, reverse=True)
+    try:
+        until = Version(installed or "")
+    except InvalidVersion:
+        return ordered
+    newer = [release for release in ordered if release > until]
+    return [*ordered[len(newer) :], *reversed(newer)]
 
 
 def _bare(name: str) -> str:
