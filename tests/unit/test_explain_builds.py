@@ -54,3 +54,20 @@ two devices, {} and {}! \
 (when checking argument for argument mat1 in method wrapper_CUDA_addmm)"
     assert "input is on the CPU" in explain_text(told.format("cuda:0", "cpu"), {}).matches[0].cause
     assert "weights are on the CPU" in explain_text(told.format("cpu", "cuda:0"), {}).matches[0].cause
+
+
+def test_what_a_process_holds_is_not_told_where_the_error_does_not_say() -> None:
+    text = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 594.00 MiB. GPU 0 has a total \
+capacity of 15.77 GiB of which 411.50 MiB is free."
+    match = explain_text(text, {}).matches[0]
+    assert match.id == "cuda-oom"
+    assert "0 MiB of" not in match.cause
+
+
+def test_a_head_of_another_size_is_one_of_other_classes_and_a_layer_of_another_width_is_not() -> None:
+    told = "size mismatch for {}: copying a param with shape torch.Size([{}]) from checkpoint, the shape in \
+current model is torch.Size([{}])."
+    head = explain_text(told.format("fc.weight", "1000, 2048", "10, 2048"), {}).matches[0]
+    assert "number of classes" in head.cause
+    width = explain_text(told.format("fc.weight", "1000, 512", "1000, 2048"), {}).matches[0]
+    assert "number of classes" not in width.cause

@@ -87,6 +87,8 @@ def memory_facts(values: Mapping[str, str]) -> dict[str, str]:
     if other >= _SHARE * total:
         named = {"oom_pid": pid} if pid else {}
         return facts | {"oom_reason": "other", "oom_other": _said(other)} | named
+    if own is None and not held:  # what this process holds is not told
+        return {}
     if unused + free >= asked and unused >= max(asked, _SHARE / 2 * total):
         return facts | {"oom_reason": "fragmented"}
     return facts | {"oom_reason": "request" if asked >= _ONE_REQUEST * total else "full"}
