@@ -85,6 +85,7 @@ def _of_uv(match: re.Match[str]) -> str:
     if match[1] == "cache purge":
         return f"uv cache clean{match[2]}"
     rest = match[2].replace(" -y", "", 1) if match[1] == "uninstall" else match[2]
+    rest = rest.replace(" --extra-index-url ", " --index ").replace(" --index-url ", " --default-index ")
     return f"uv pip {match[1]}{rest}"
 
 
