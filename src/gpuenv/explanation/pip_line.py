@@ -28,6 +28,7 @@ _BY_CONDA = ("conda_build", "cpuonly")
 _NEEDED = re.compile(r": |：")  # behind which the version stands that the line has
 _LOCAL = re.compile(r"\+(cu\d{2,3})$")
 _ARCHITECTURE = "D16"
+_TOLD = {"capability", "architectures"}  # facts by which torch itself says that it lacks a GPU
 
 
 def with_line(
@@ -65,7 +66,12 @@ def _of_unknown_torch(
 ) -> SignatureMatch:
     """Return a match that tells a GPU which torch has no code for with the line of the plan for that GPU."""
     line = install_line([word for word in shlex.split(command or "") if "==" in word], values)
-    if line is None or match.settled or match.checks[:1] != (_ARCHITECTURE,):
+    if (
+        line is None
+        or match.settled
+        or match.checks[:1] != (_ARCHITECTURE,)
+        or not _TOLD & {*dict(match.facts)}
+    ):
         return match
     kept = tr("a release that your project pins may stay where that index has it")
     fix = tr("{fix}: `{line}`", fix=tr("replace it with a build that runs here"), line=line)
