@@ -84,7 +84,7 @@ def test_the_python_is_read_as_it_is_written(text: str, python: str | None) -> N
 def test_the_least_driver_of_a_cuda_stands_for_the_driver_that_supports_it() -> None:
     text = "Tesla V100-SXM2-16GB with CUDA capability sm_70 ... too old (found version 11040)."
     machine = machine_of(read(text), load_knowledge())
-    assert (machine.gpus, machine.driver) == (("7.0",), "470.82.01")
+    assert (machine.gpus, machine.driver) == (("Tesla V100-SXM2-16GB",), "470.82.01")
 
 
 @pytest.mark.parametrize(

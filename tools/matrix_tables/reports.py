@@ -5,10 +5,12 @@ from __future__ import annotations
 from matrix_tables.facts import DATA, Row, read_toml
 from matrix_tables.regex_words import words_needed
 
+_TABLES = ("reports.toml", "reports_labels.toml")
+
 
 def build_reports() -> list[Row]:
     """Make the rows of reports.json, each with the words that a text must have for its pattern."""
-    return [_row(entry) for entry in read_toml(DATA / "reports.toml")["report"]]
+    return [_row(entry) for table in _TABLES for entry in read_toml(DATA / table)["report"]]
 
 
 def _row(entry: Row) -> Row:

@@ -73,12 +73,18 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
 def _gpus(reported: Reported, knowledge: Knowledge) -> tuple[str, ...]:
     names = (name for gpu in reported.gpus if (name := _known_gpu(gpu.value, knowledge)))
     known = tuple(dict.fromkeys(names))
-    capability = capability_of(reported)
-    if capability and len(known) <= 1:
-        return (capability,)
     named = reported.value("gpu_named")
-    name = _known_gpu(named, knowledge) if named else None
-    return known or ((name,) if name else ())
+    if not known and named and (name := _known_gpu(named, knowledge)):
+        known = (name,)
+    capability = capability_of(reported)
+    if capability and len(known) <= 1 and not _have(known, capability, knowledge):
+        return (capability,)
+    return known
+
+
+def _have(names: tuple[str, ...], capability: str, knowledge: Knowledge) -> bool:
+    found = (knowledge.gpu_names.find(name) for name in names)
+    return bool(names) and all(fact and str(fact.capability) == capability for fact in found)
 
 
 def _known_gpu(text: str, knowledge: Knowledge) -> str | None:
