@@ -36,6 +36,15 @@ def test_the_python_and_the_companions_of_the_text_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("torch", "taken"),
+    [("2.9.0+cu130", "2.9.0+cu129"), ("2.1.0+cu121", "2.1.0+cu121"), ("0.4.1", "1.0.0+cu100")],
+)
+def test_the_torch_that_is_there_stays_where_it_has_a_build_for_the_driver(torch: str, taken: str) -> None:
+    line = facts(f"torch=={torch}\n{TOO_OLD.format(number=12040)}")["driver_line"]
+    assert f"torch=={taken} " in line
+
+
+@pytest.mark.parametrize(
     "text", ["", TOO_OLD.format(number=999999), "OS: macOS 15.5 (arm64)\nDriver Version: 566.03"]
 )
 def test_without_a_driver_that_is_known_nothing_is_said(text: str) -> None:

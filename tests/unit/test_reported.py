@@ -202,3 +202,17 @@ def test_what_belongs_to_a_torch_follows_from_its_version() -> None:
 
 def test_nothing_follows_from_what_is_not_reported() -> None:
     assert facts_of(read("nothing")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks_one"),
+    [
+        ("", True),
+        ("Post job cleanup.\n", False),
+        ("The server has no GPU.\n", False),
+        ("GPU 0: NVIDIA A10 (UUID: GPU-1)\nPost job cleanup.\n", True),
+    ],
+)
+def test_a_runner_or_machine_that_is_to_have_no_gpu_lacks_none(text: str, *, lacks_one: bool) -> None:
+    asked = ">>> torch.cuda.is_available()\nFalse\n"
+    assert is_without_gpu(read(f"{asked}{text}")) is lacks_one

@@ -25,6 +25,7 @@ _FAILED: tuple[FailureKind, ...] = ("missing", "unbuilt")  # groups that name a 
 _MOST_FAILED = 64
 _OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple or Intel
 _NO = ("False", "No", "0")
+_MEANT_FOR_CPU = ("ci_runner", "no_gpu_said")  # facts of a machine that has no GPU on purpose
 
 SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
 
@@ -182,7 +183,10 @@ def _failures(
 
 
 def is_without_gpu(reported: Reported) -> bool:
-    """Whether the text shows torch saying that it has no GPU."""
+    """Whether the text shows torch saying that it has no GPU, where there should be one."""
+    has_card = bool(reported.gpus) or "driver" in reported.facts
+    if not has_card and any(name in reported.facts for name in _MEANT_FOR_CPU):
+        return False
     return any(reported.value(name) in _NO for name in SYMPTOMS)
 
 
