@@ -50,7 +50,8 @@ def told_by_packages(
 ) -> tuple[SignatureMatch, ...]:
     """Return the matches with the answer for the package that failed in place of those that tell its failure.
 
-    What facts of the text have settled stays. `named` makes a match without lines of a signature's id.
+    What facts of the text have settled stays, but where a ready wheel spares a build. `named` makes a match
+    without lines of a signature's id.
     """
     found = next(_answers(reported, knowledge, text), None)
     if found is None:
@@ -61,7 +62,8 @@ def told_by_packages(
         match.confidence == "high" for match in matches if match.id != _NOT_BUILT
     ):
         return matches
-    if any(match.settled for match in own if match.id != _NOT_BUILT):
+    settled = any(match.settled for match in own if match.id != _NOT_BUILT)
+    if settled and not answered.is_ready:
         return matches
     base = own[0] if own else _with_line(named(SAYS_MISSING), failure, text)
     told = replace(
@@ -134,8 +136,10 @@ def _of_unbuilt(
     found = _ready(failure, reported, knowledge) or _own_page(
         failure, asked, reported, machine, knowledge, text
     )
-    if found or version is None or machine.python is None or machine.is_mac:
-        return found
+    if found:
+        return replace(found, is_ready=True)
+    if version is None or machine.python is None or machine.is_mac:
+        return None
     python = int(machine.python.partition(".")[2])
     return not_built_for_python(
         failure.package,

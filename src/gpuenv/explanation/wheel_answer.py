@@ -20,7 +20,7 @@ from gpuenv.explanation.wheel_facts import (
     runs,
     wheel_facts,
 )
-from gpuenv.explanation.wheel_question import PYPI, WheelQuestion
+from gpuenv.explanation.wheel_question import ALL, PYPI, WheelQuestion
 from gpuenv.explanation.wheel_reasons import Asker, reasons_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
@@ -31,13 +31,15 @@ from gpuenv.resolution.target import Target
 class PackageAnswer(Struct, frozen=True):
     """Why a package could not be had, and what brings it; `wants` is what a plan is asked for, if one helps.
 
-    What is not `is_root` may be a consequence of another error that the text tells.
+    What is not `is_root` may be a consequence of another error that the text tells; `is_ready` is a wheel in
+    place of a build.
     """
 
     cause: str
     fix: str
     wants: tuple[str, ...] = ()
     is_root: bool = True
+    is_ready: bool = False
 
 
 def answer(
@@ -137,7 +139,11 @@ def _another_python(asker: Asker, fact: WheelFact, reasons: tuple[str, ...]) -> 
     wanted = requirements(fact, question, python, asker.text, asker.knowledge)
     line = install_line(question.tool, wanted, fact.page)
     made = python_line(question.tool, python, question.platform, asker.text)
-    then = after_python(question.tool, python, line, elsewhere=fact.page not in question.pages)
+    elsewhere = fact.page not in question.pages
+    if ALL in question.pages and question.tool in {"pip", "uv pip"}:
+        then = tr("activate it, then the same line again")  # as it has old releases without a local version
+    else:
+        then = after_python(question.tool, python, line, elsewhere=elsewhere)
     fix = tr("Take Python 3.{minor}: `{made}`, {then}.", minor=python, made=made, then=then)
     return PackageAnswer(" ".join(reasons), " ".join((fix, *_for_cpu(asker, fact, wanted), *_to_stay(asker))))
 
@@ -164,6 +170,8 @@ def _nearest_release(asker: Asker) -> WheelFact | None:
     admitted = [fact.version for fact in asker.facts if fact.version in asker.question.specifier]
     if not usable or not admitted:
         return None
+    if asker.wanted_variant not in {None, "cpu"} or (asker.target is not None and asker.target.gpus):
+        usable = [fact for fact in usable if fact.variant.cuda] or usable  # never the CPU by surprise
     later = [fact.version for fact in usable if fact.version > max(admitted)]
     version = min(later) if later else max(fact.version for fact in usable)
     return asker.best(fact for fact in usable if fact.version == version)

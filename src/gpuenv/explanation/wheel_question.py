@@ -154,6 +154,8 @@ def tool_of(text: str) -> Tool:
     """Return the tool whose words a text has."""
     if re.search(r"\buv (?:sync|add|lock|run)\b", text):
         return "uv project"
-    if re.search(r"\buv pip\b|│|╰─▶", text):
+    if re.search(r"\buv pip\b|╰─▶", text):
         return "uv pip"
-    return "poetry" if re.search(r"\bpoetry\b|installation candidates", text, re.IGNORECASE) else "pip"
+    if re.search(r"\bpoetry\b|installation candidates", text, re.IGNORECASE):
+        return "poetry"
+    return "uv pip" if "│" in text else "pip"
