@@ -22,6 +22,7 @@ _OF_PACKAGES = (  # see package_facts
     "build_cuda",
     "build_cuda_name",
     "extension_line",
+    "extension_project",
     "driver_runs",
     "driver_index",
 )
