@@ -88,6 +88,10 @@ def _extension(
     if project is None:
         return {}
     wheels = knowledge.ecosystem.set_of(project)
+    if wheels is not None and project not in facts:  # of one module in two packages that which is installed
+        project = next(
+            (name for name in wheels.projects if name in facts and name.startswith(f"{project}-")), project
+        )
     platform = machine.platform or "linux-64"
     if wheels is not None:
         line = _of_set(project, wheels, torch, variant, platform, facts, knowledge)
