@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
 
 from gpuenv import matrices
 from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.derived import derived_facts, memory_facts
 from gpuenv.signatures.reported import Reported
+
+if TYPE_CHECKING:
+    from gpuenv.knowledge.knowledge import Knowledge
 
 OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards of AMD and Intel are known
 _OF_CONDA = (  # see conda_facts
@@ -40,27 +44,23 @@ def facts_of(
     facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
     if "torch" in facts and any(name in asked for name in _OF_PACKAGES):
         from gpuenv.explanation.package_facts import package_facts  # noqa: PLC0415 - the matrices are large
-        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
-        facts |= package_facts(reported, facts, load_knowledge(environ or {}))
+        facts |= package_facts(reported, facts, _knowledge(environ))
     if "asked_torch" in facts and "conflict_release" in asked:
         from gpuenv.explanation.package_facts import release_facts  # noqa: PLC0415 - the matrices are large
-        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
-        facts |= release_facts(facts, load_knowledge(environ or {}))
+        facts |= release_facts(facts, _knowledge(environ))
     if "driver_line" in asked:
         from gpuenv.explanation.card_facts import driver_facts  # noqa: PLC0415 - the matrices are large
-        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
-        facts |= driver_facts(reported, load_knowledge(environ or {}))
+        facts |= driver_facts(reported, _knowledge(environ))
     if "conda_torch" in facts and any(name in asked for name in _OF_CONDA):
         from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
-        from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
-        facts |= conda_facts(reported, facts, load_knowledge(environ or {}))
+        facts |= conda_facts(reported, facts, _knowledge(environ))
     facts |= memory_facts(values)
     if "wanted_cuda" in values:
-        facts |= _wanted_driver(values["wanted_cuda"], environ or {})
+        facts |= _wanted_driver(values["wanted_cuda"], environ)
     if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
         from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
 
@@ -72,12 +72,17 @@ def facts_of(
     return facts | card_facts(reported, environ or {})
 
 
-def _wanted_driver(cuda: str, environ: Mapping[str, str]) -> dict[str, str]:
+def _knowledge(environ: Mapping[str, str] | None) -> Knowledge:
+    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415 - the matrices are large
+
+    return load_knowledge(environ or {})
+
+
+def _wanted_driver(cuda: str, environ: Mapping[str, str] | None) -> dict[str, str]:
     """Return the least driver of Linux for a CUDA that an image asks for, and its branch."""
     from gpuenv.model.variant import parse_cuda_version  # noqa: PLC0415 - few texts need it
-    from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415
 
-    floor = load_knowledge(environ).release_floor(parse_cuda_version(cuda), "linux")
+    floor = _knowledge(environ).release_floor(parse_cuda_version(cuda), "linux")
     if floor is None:
         return {}
     return {"wanted_driver": str(floor.version), "wanted_branch": str(floor.version.major)}
