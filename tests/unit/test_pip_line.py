@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpuenv.explanation.load_tables import load_reports, load_signatures
-from gpuenv.explanation.pip_line import with_line
+from gpuenv.explanation.pip_line import install_line, with_line
 from gpuenv.explanation.reported_machine import machine_of
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.match import as_match
@@ -61,3 +61,23 @@ def test_without_a_plan_the_driver_tells_which_cuda_build_of_the_release() -> No
 )
 def test_where_nothing_tells_the_build_the_fix_stays(text: str) -> None:
     assert fix_of(text, "D01") == "replace it"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "line"),
+    [
+        (("torch==1.0.0+cu90",), "--force-reinstall torch==1.0.0 --index-url"),
+        (
+            ("torch==1.7.1+cu110", "torchaudio==0.7.2+cu110"),
+            "torch==1.7.1+cu110 torchaudio==0.7.2 --extra-index-url",
+        ),
+        (
+            ("torch==2.9.1+cu126", "torchvision==0.24.1+cu126"),
+            "torch==2.9.1+cu126 torchvision==0.24.1+cu126 --index-url",
+        ),
+    ],
+)
+def test_a_release_whose_files_carry_no_local_version_is_asked_for_without_one(
+    wanted: tuple[str, ...], line: str
+) -> None:
+    assert f"pip install {line} https://" in str(install_line(wanted, {}))

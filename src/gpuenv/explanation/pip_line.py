@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine
-from gpuenv.explanation.wheel_commands import index_address
+from gpuenv.explanation.wheel_commands import as_listed, index_address
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
@@ -155,10 +155,15 @@ def install_line(requirements: Iterable[str], values: Mapping[str, str]) -> str 
     else:
         words = "python -m pip install"
     tags = {match[1] if (match := _LOCAL.search(text)) else None for text in wanted}
-    option = "--index-url" if len(tags) == 1 else "--extra-index-url"
+    named = tuple(map(as_listed, wanted))
+    is_alone = len(tags) == 1 and len({"+" in text for text in named}) == 1
+    option = "--index-url" if is_alone else "--extra-index-url"
     index = [f"{option} {index_address(tag)}" for tag in sorted(filter(None, tags))]
+    again = (
+        ["--force-reinstall"] if named != wanted and "+" not in named[0] else []
+    )  # the release is the same
     folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
-    return " ".join((words, *folder, *wanted, *index))
+    return " ".join((words, *again, *folder, *named, *index))
 
 
 def _by_poetry(wanted: tuple[str, ...]) -> str | None:

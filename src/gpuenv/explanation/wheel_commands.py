@@ -12,12 +12,33 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform
 
+_OF_CUDA = re.compile(r"(?:linux\w*_x86_64|win_amd64)\.whl$")  # systems whose builds differ in CUDA
+
 
 def index_address(variant: str) -> str:
     """Return the address of PyTorch's own index of a variant."""
     rows = matrices.load("mirrors")
     official = next(row["torch"]["address"] for row in rows if row["name"] == "official")
     return f"{official}/{variant}"
+
+
+def as_listed(requirement: str) -> str:
+    """Return `NAME==RELEASE+LOCAL` without the local version where the files of the index carry none.
+
+    Releases of the first years do not, nor, up to torch 1.8, builds of the CUDA that was PyPI's then.
+    """
+    name, _, version = requirement.partition("==")
+    release, _, local = version.partition("+")
+    if not local:
+        return requirement
+    files = [
+        row["filename"]
+        for row in matrices.load("wheels")
+        if row["project"] == name and row["index"] == "pytorch" and _OF_CUDA.search(row["filename"])
+    ]
+    is_labelled = any(file.startswith(f"{name}-{release}+{local}-") for file in files)
+    is_bare = any(file.startswith(f"{name}-{release}-") for file in files)
+    return f"{name}=={release}" if is_bare and not is_labelled else requirement
 
 
 def requirements(
@@ -36,7 +57,7 @@ def requirements(
         ]
         if beside:
             found[name] = beside[-1]
-    return tuple(f"{name}=={found[name]}{local}" for name in JUDGED if name in found)
+    return tuple(as_listed(f"{name}=={found[name]}{local}") for name in JUDGED if name in found)
 
 
 def install_line(tool: Tool, wanted: tuple[str, ...], page: str) -> str:
