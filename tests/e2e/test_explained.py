@@ -128,7 +128,7 @@ def test_a_name_that_is_taken_is_not_proposed(program: Program) -> None:
 
 @pytest.mark.slow
 def test_without_a_gpu_the_one_that_the_text_names_is_planned_for(program: Program) -> None:
-    assert "--gpu 6.1" in str(matches(program, NO_KERNELS)[0]["command"])
+    assert "--gpu 'NVIDIA GeForce GTX 1080 Ti'" in str(matches(program, NO_KERNELS)[0]["command"])
     done = program.run("explain", "--json", CPU_ONLY)
     assert done.data["matches"][0]["command"] is None
     assert [warning["code"] for warning in done.envelope["warnings"]] == ["no-gpu-here"]
