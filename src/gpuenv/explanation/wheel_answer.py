@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
+from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
 from gpuenv.explanation.wheel_commands import (
@@ -47,6 +49,7 @@ def answer(
 ) -> PackageAnswer | None:
     """Return what the matrices say of a question; None where they have it, or do not know it."""
     facts = wheel_facts(question.project, knowledge)
+    question = _of_mended_release(question)
     offered_to = is_offered_to(question, facts)
     minor = offered_to if offered_to is not None else minor_of(question.python)
     if question.python and question.python.endswith("t"):  # of free-threaded files little is known
@@ -66,6 +69,15 @@ def answer(
     if other is None:
         return _another_release(asker, reasons)
     return _another_python(asker, other, reasons)
+
+
+def _of_mended_release(question: WheelQuestion) -> WheelQuestion:
+    """Return the question for the release that a post release mends: the matrices have both as one."""
+    exact = question.exact
+    if exact is None or exact.post is None:
+        return question
+    release = Version(exact.base_version)
+    return replace(question, exact=release, specifier=SpecifierSet(f"=={release}"))
 
 
 def _never_released(asker: Asker) -> PackageAnswer | None:
