@@ -278,7 +278,8 @@ def test_an_index_that_a_case_names_has_the_torches_that_the_case_is_for(
 def test_a_post_release_exists_as_the_release_that_it_mends_does() -> None:
     match = first(
         "Python 3.9.2\n$ pip install torch==1.0.1.post2\n"
-        "ERROR: Could not find a version that satisfies the requirement torch==1.0.1.post2 (from versions: 1.7.1, 1.8.0)\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==1.0.1.post2 "
+        "(from versions: 1.7.1, 1.8.0)\n"
         "ERROR: No matching distribution found for torch==1.0.1.post2\n"
     )
     assert match.cause == "torch 1.0.1 has no wheel for Python 3.9: there are wheels for 3.5 to 3.7."
