@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from gpuenv.explanation.text_facts import OTHER_CARDS, facts_of
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.signatures.catalogue import Signatures
 from gpuenv.signatures.circumstances import circumstances
+from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.log_pages import without_repetitions
 from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
@@ -25,7 +25,7 @@ from gpuenv.signatures.settle import in_its_shell, in_its_tool, settled
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
-_OF_SHELLS = re.compile(r"\bexport |\bsudo ")
+_OF_SHELLS = LazyRegex(r"\bexport |\bsudo ")
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
@@ -94,7 +94,7 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 def _settled(
     matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
 ) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases or match.clauses or _OF_SHELLS.search(match.fix) for match in matches):
+    if not any(match.cases or match.clauses or _OF_SHELLS.pattern.search(match.fix) for match in matches):
         return matches
     asked = {name for match in matches for case in match.cases for name, _ in case.when}
     facts = facts_of(reported, environ, asked)

@@ -45,13 +45,13 @@ def with_line(
     values = reported.values
     if machine.is_mac or any(name in values for name in _BY_CONDA):
         return match
-    line = None
     if match.check is None:
         return _of_unknown_torch(match, command, values)
+    line = None
     if match.check == _PAIR:
         line = _companions(values, knowledge)
     elif match.check in _OF_THE_BUILD and command:
-        line = install_line([word for word in shlex.split(command) if "==" in word], values)
+        line = _of_plan(command, values)
     elif match.check in (_CPU, _DRIVER):
         line = _same_release(values, machine, knowledge)
     if line is None:
@@ -65,17 +65,18 @@ def _of_unknown_torch(
     match: SignatureMatch, command: str | None, values: Mapping[str, str]
 ) -> SignatureMatch:
     """Return a match that tells a GPU which torch has no code for with the line of the plan for that GPU."""
-    line = install_line([word for word in shlex.split(command or "") if "==" in word], values)
-    if (
-        line is None
-        or match.settled
-        or match.checks[:1] != (_ARCHITECTURE,)
-        or not _TOLD & {*dict(match.facts)}
-    ):
+    if match.settled or match.checks[:1] != (_ARCHITECTURE,) or not _TOLD & {*dict(match.facts)}:
+        return match
+    line = _of_plan(command or "", values)
+    if line is None:
         return match
     kept = tr("a release that your project pins may stay where that index has it")
     fix = tr("{fix}: `{line}`", fix=tr("replace it with a build that runs here"), line=line)
     return replace(match, fix=tr("{fix} ({kept})", fix=fix, kept=kept))
+
+
+def _of_plan(command: str, values: Mapping[str, str]) -> str | None:
+    return install_line([word for word in shlex.split(command) if "==" in word], values)
 
 
 def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:
@@ -159,9 +160,8 @@ def install_line(requirements: Iterable[str], values: Mapping[str, str]) -> str 
     is_alone = len(tags) == 1 and len({"+" in text for text in named}) == 1
     option = "--index-url" if is_alone else "--extra-index-url"
     index = [f"{option} {index_address(tag)}" for tag in sorted(filter(None, tags))]
-    again = (
-        ["--force-reinstall"] if named != wanted and "+" not in named[0] else []
-    )  # the release is the same
+    is_same = named != wanted and "+" not in named[0]  # as what is installed, by its release
+    again = ["--force-reinstall"] if is_same else []
     folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
     return " ".join((words, *again, *folder, *named, *index))
 

@@ -34,10 +34,12 @@ def as_listed(requirement: str) -> str:
     files = [
         row["filename"]
         for row in matrices.load("wheels")
-        if row["project"] == name and row["index"] == "pytorch" and _OF_CUDA.search(row["filename"])
+        if row["filename"].startswith((f"{name}-{release}-", f"{name}-{release}+{local}-"))
+        and row["index"] == "pytorch"
+        and _OF_CUDA.search(row["filename"])
     ]
-    is_labelled = any(file.startswith(f"{name}-{release}+{local}-") for file in files)
-    is_bare = any(file.startswith(f"{name}-{release}-") for file in files)
+    is_labelled = any("+" in file for file in files)
+    is_bare = any("+" not in file for file in files)
     return f"{name}=={release}" if is_bare and not is_labelled else requirement
 
 

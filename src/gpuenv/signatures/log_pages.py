@@ -19,6 +19,7 @@ from gpuenv.signatures.lazy_regex import LazyRegex
 
 Word = TypeVar("Word", str, bytes)
 
+TRACEBACK = "Traceback (most recent call last)"
 PAGE = 256 << 10  # letters
 _REPEATING = 512 << 10  # letters of a text from which on its repeated lines cost time
 _KEPT = 16  # of the lines that differ in numbers alone, at the beginning and at the end
@@ -71,15 +72,15 @@ def without_repetitions(text: str) -> str:
         return text
     lines = text.split("\n")
     kinds = text.encode(errors="replace").translate(_ZEROS).split(b"\n")
-    left = Counter(kinds)
-    often = {kind: 0 for kind, count in left.items() if count > 2 * _KEPT}
+    counts = Counter(kinds)
+    often = {kind: 0 for kind, count in counts.items() if count > 2 * _KEPT}
     if not often:
         return text
     for at, kind in enumerate(kinds):
         seen = often.get(kind)
         if seen is not None:
             often[kind] = seen + 1
-            if _KEPT <= seen < left[kind] - _KEPT:
+            if _KEPT <= seen < counts[kind] - _KEPT:
                 lines[at] = ""
     return "\n".join(lines)
 

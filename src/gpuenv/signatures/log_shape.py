@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from gpuenv.signatures.lazy_regex import LazyRegex
-from gpuenv.signatures.log_pages import without_prefix
+from gpuenv.signatures.log_pages import TRACEBACK, without_prefix
 
 _BEFORE, _AFTER = 300, 60  # lines around a place that are read to know where it stands
-_HEADER = "Traceback (most recent call last)"
 _CAUSE = "The above exception was the direct cause of the following exception"
 _CONTEXT = "During handling of the above exception, another exception occurred"
 _SPEAKER = LazyRegex(
@@ -124,7 +123,7 @@ class _Program(Struct):
 
     def read(self, number: int, line: str) -> LinePlace:
         words = line.strip()
-        if _HEADER in line:
+        if TRACEBACK in line:
             self._begin(number, line)
         elif self.part == "frames":
             if words and not self._is_frame(line, words):

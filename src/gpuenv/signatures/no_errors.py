@@ -12,6 +12,7 @@ from msgspec import Struct
 from gpuenv.i18n.messages import N_
 from gpuenv.signatures.findings import Line
 from gpuenv.signatures.lazy_regex import LazyRegex
+from gpuenv.signatures.log_pages import TRACEBACK
 from gpuenv.signatures.quote import cut_off
 
 LeftOut = tuple[int, str]  # a line's number, and why it tells of no error
@@ -44,7 +45,6 @@ _STEP = LazyRegex(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
 _DONE = ": finished with status 'done'"
 _GOES_ON = LazyRegex(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")
 _ENDS = ("end of output", "error: ")
-_HEADER = "Traceback (most recent call last)"
 _MOST = 200  # tracebacks that are looked at
 _OUTPUT = 20_000  # letters behind a traceback in which its program is seen to go on
 
@@ -145,11 +145,11 @@ def _built(text: str) -> Iterator[_Span]:
 
 def _caught(text: str) -> Iterator[_Span]:
     """Yield tracebacks of setup.py after which it went on."""
-    at = text.find(_HEADER)
+    at = text.find(TRACEBACK)
     for _ in range(_MOST):
         if at < 0:
             return
-        start, end = text.rfind("\n", 0, at) + 1, text.find(_HEADER, at + 1)
+        start, end = text.rfind("\n", 0, at) + 1, text.find(TRACEBACK, at + 1)
         after = text[at : min(end if end >= 0 else len(text), at + _OUTPUT)]
         on = _GOES_ON.pattern.search(after)
         if on and not any(mark in after[: on.start()] for mark in _ENDS):
@@ -162,7 +162,7 @@ def _raising(text: str) -> Iterator[_Span]:
     spans = [span for span in _lines_with(text, "raise ") if _RAISING.pattern.match(text, *span)]
     if not spans:
         return
-    traced = text.find(_HEADER)
+    traced = text.find(TRACEBACK)
     last = max((match.start() for match in _EXCEPTION.pattern.finditer(text, spans[0][1])), default=-1)
     yield from (span for span in spans if not 0 <= traced < span[0] or span[0] < last)
 

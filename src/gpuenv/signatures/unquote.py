@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from gpuenv.signatures.lazy_regex import LazyRegex
+from gpuenv.signatures.log_pages import TRACEBACK
 
 PLAIN_QUOTES = str.maketrans(dict.fromkeys("‘’‚′", "'") | dict.fromkeys("“”„″", '"'))
 WIDE_MARKS = dict(zip("：，；（）！？", ":,;()!?", strict=True))
@@ -36,7 +37,6 @@ _END_OF_COLOUR = ("[0m", "[39m", "[m")
 _NARROWEST, _WIDEST = 60, 250  # letters of a terminal's line
 _USUAL_WIDTHS = (80, 100, 120, 132)
 _ALIKE = 24  # letters by which a line begins as the one before it
-_HEADER = "Traceback (most recent call last)"
 _WHOLE = 2000  # letters of a line that was cut: more belong to no message
 _LARGEST = 256 << 10  # letters that are copied from a terminal
 
@@ -69,7 +69,7 @@ def _joined(text: str) -> str:
 
 def _goes_on(line: str, after: str, width: int) -> bool:
     """Whether a line was cut off, and is none of several alike: assertions of a kernel's threads, say."""
-    return len(line) == width and bool(after) and not after.startswith((line[:_ALIKE], _HEADER))
+    return len(line) == width and bool(after) and not after.startswith((line[:_ALIKE], TRACEBACK))
 
 
 def _is_a_width(width: int, lengths: list[int]) -> bool:
