@@ -10,10 +10,10 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.judge_reported import findings_of
 from gpuenv.explanation.pip_line import install_line, served, with_companions
-from gpuenv.explanation.repair_plan import nearest_torch
+from gpuenv.explanation.repair_command import nearest_torch
 from gpuenv.explanation.reported_machine import ReportedMachine, driver_of, machine_of, target_of
-from gpuenv.explanation.wheel_facts import runs, wheel_facts
-from gpuenv.explanation.wheel_question import PYPI
+from gpuenv.explanation.wheels.facts import runs, wheel_facts
+from gpuenv.explanation.wheels.question import PYPI
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.knowledge.knowledge import Knowledge

@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from gpuenv import matrices
 from gpuenv.explanation.reported_machine import driver_cuda_of, machine_of
-from gpuenv.explanation.wheel_commands import index_address
+from gpuenv.explanation.wheels.commands import index_address
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import Row
 from gpuenv.model.variant import CudaVersion, parse_cuda_version

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.explanation.wheel_answer import PackageAnswer
-from gpuenv.explanation.wheel_commands import after_python, install_line, python_line
-from gpuenv.explanation.wheel_facts import JUDGED
-from gpuenv.explanation.wheel_question import PYPI, Tool, WheelQuestion
+from gpuenv.explanation.wheels.answer import PackageAnswer
+from gpuenv.explanation.wheels.commands import after_python, install_line, python_line
+from gpuenv.explanation.wheels.facts import JUDGED
+from gpuenv.explanation.wheels.question import PYPI, Tool, WheelQuestion
 from gpuenv.i18n.messages import series, tr
 from gpuenv.knowledge.built_releases import BuiltReleases
 from gpuenv.knowledge.ecosystem import Ecosystem, WheelSet, minor_of

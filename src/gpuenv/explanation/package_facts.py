@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine, driver_cuda_of, machine_of, target_of
-from gpuenv.explanation.wheel_commands import index_address
-from gpuenv.explanation.wheel_facts import runs, wheel_facts
-from gpuenv.explanation.wheel_question import PYPI
+from gpuenv.explanation.wheels.commands import index_address
+from gpuenv.explanation.wheels.facts import runs, wheel_facts
+from gpuenv.explanation.wheels.question import PYPI
 from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import Variant

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine
-from gpuenv.explanation.wheel_commands import as_listed, index_address
+from gpuenv.explanation.wheels.commands import as_listed, index_address
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs

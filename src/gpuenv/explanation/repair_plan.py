@@ -1,43 +1,32 @@
-"""The command that repairs what an error tells of: a plan for this machine that was made and holds."""
+"""Whether a plan repairs what an error tells of, and for which machine it is made."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
 
-from msgspec.structs import replace
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
-from gpuenv.environments.store import find_place
-from gpuenv.explanation.reported_machine import ReportedMachine, machine_of
-from gpuenv.formats.shell import render_command
+from gpuenv.explanation.reported_machine import (
+    ReportedMachine,
+    is_of_mac,
+    machine_of,
+    names_gpu,
+    reported_torch,
+)
 from gpuenv.i18n.messages import tr
-from gpuenv.model.errors import GpuenvError, Unsatisfiable
+from gpuenv.model.errors import GpuenvError
 from gpuenv.model.machine import Machine
-from gpuenv.model.plan import Plan, PlanWarning
-from gpuenv.model.wheel import Platform
+from gpuenv.model.plan import PlanWarning
 from gpuenv.planning.detect import detect
 from gpuenv.planning.load_knowledge import load_knowledge
-from gpuenv.planning.make_plan import Basis, WheelBasis, read_basis
-from gpuenv.planning.options import PlanOptions
-from gpuenv.resolution.candidate import release_of
-from gpuenv.resolution.decision import Solution
-from gpuenv.resolution.request import STACK, parse_requirements
-from gpuenv.resolution.resolve import decide
-from gpuenv.resolution.target import platform_of
+from gpuenv.resolution.request import STACK
 from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.reported import Reported
 
-_OFFLINE = "--offline"
-_DESCRIBING = ("--gpu", "--driver", "--platform")
-_BUILT = re.compile(r"(?:sm|compute)_(\d{1,2})(\d)")
 _OF_THE_BUILD = {"D02", "D16", "D23"}  # checks by which torch's build does not fit the machine
-_NAMES = 100  # tried for one that is free
 
 
 def requirements_of(match: SignatureMatch) -> tuple[str, ...]:
@@ -65,12 +54,15 @@ class Repairs:
     def __init__(self, environ: Mapping[str, str], reported: Reported) -> None:
         self._environ = environ
         self._reported = reported
-        self._here: Machine | None = None
         self._made: dict[tuple[str, ...], str | PlanWarning | None] = {}
 
     @cached_property
     def _of_text(self) -> ReportedMachine:
         return machine_of(self._reported, load_knowledge(self._environ))
+
+    @cached_property
+    def _here(self) -> Machine:
+        return detect(self._environ)
 
     def repair(self, match: SignatureMatch) -> str | PlanWarning | None:
         """Return the command that makes an environment, or why there is none; None where no plan helps.
@@ -91,7 +83,7 @@ class Repairs:
 
     def _changes_nothing(self, match: SignatureMatch, command: str) -> bool:
         """Whether the command brings the very torch that is there, where its build was to be at fault."""
-        own = _reported_text(self._reported)
+        own = reported_torch(self._reported)
         return (
             "+" in own
             and f"torch=={own}" in shlex.split(command)
@@ -99,140 +91,21 @@ class Repairs:
         )
 
     def _repair(self, wanted: tuple[str, ...]) -> str | PlanWarning | None:
+        if is_of_mac(self._reported):
+            return None
         try:
-            machine, here = self._of_text, self._detected()
-            if machine.is_mac:
-                return None
-            if not here.without_gpu and machine.is_like(here):
-                return self._repaired(PlanOptions(requirements=wanted, program=("gpuenv", "create", "NAME")))
-            if not machine.gpus:
-                return _no_gpu_here() if here.without_gpu else _of_another_machine()
-            described = {"gpus": machine.gpus, "driver": machine.driver, "platform": machine.platform}
-            return self._repaired(replace(PlanOptions(requirements=wanted), **described))
-        except Unsatisfiable as refusal:
-            return _from_refusal(refusal, self._environ)
+            here = self._here
+            if here.without_gpu and not names_gpu(self._reported):  # the matrices are large
+                return _no_gpu_here()
+            machine = self._of_text
         except GpuenvError as error:
             return PlanWarning("no-plan", tr("no plan was made: {error}", error=error.message))
+        is_here = not here.without_gpu and machine.is_like(here)
+        if not is_here and not machine.gpus:
+            return _no_gpu_here() if here.without_gpu else _of_another_machine()
+        from gpuenv.explanation.repair_command import RepairCommand  # noqa: PLC0415 - planning is much
 
-    def _repaired(self, options: PlanOptions) -> str:
-        """Return the command for a machine: with the Python of the text, where there is a plan for that."""
-        if self._of_text.python:
-            with suppress(Unsatisfiable):
-                return self._nearest(replace(options, python=self._of_text.python))
-        return self._nearest(options)
-
-    def _nearest(self, options: PlanOptions) -> str:
-        """Return the command of the plan whose torch is nearest to that of the text."""
-        basis, plan = self._plan(options)
-        torch = nearest_torch(basis, self._reported)
-        if torch is not None and torch not in _torches_of(plan):
-            nearer = replace(options, requirements=_with_torch(options.requirements, torch))
-            with suppress(GpuenvError):
-                basis, plan = self._plan(nearer)
-                options = nearer
-        return self._command(options, basis, plan)
-
-    def _detected(self) -> Machine:
-        if self._here is None:
-            self._here = detect(self._environ)
-        return self._here
-
-    def _plan(self, options: PlanOptions) -> tuple[Basis, Plan]:
-        """Decide from what is known offline; where that does not do, ask the indexes."""
-        options = replace(options, here=self._detected())
-        try:
-            return self._decided(replace(options, offline=True))
-        except Unsatisfiable:
-            raise
-        except GpuenvError:  # what else is required was never fetched here
-            return self._decided(options)
-
-    def _decided(self, options: PlanOptions) -> tuple[Basis, Plan]:
-        basis = read_basis(options, self._environ)
-        return basis, basis.plan(self._environ, target=".venv")
-
-    def _command(self, options: PlanOptions, basis: Basis, plan: Plan) -> str:
-        exact = _exact(options.requirements, plan)
-        typed = exact if self._holds(exact, options, basis, plan) else options.requirements
-        typed += ("--python", options.python) if options.python else ()
-        if not options.gpus:
-            argv = ("gpuenv", "create", _free(f"torch-{plan.variant}", self._environ))
-            return render_command((*argv, *typed), _platform(plan))
-        described = ((name, value) for name, value in options.as_typed if name in _DESCRIBING)
-        words = (word for pair in described for word in pair)
-        return render_command(("gpuenv", "plan", *typed, *words), _platform(plan))
-
-    def _holds(self, exact: tuple[str, ...], options: PlanOptions, basis: Basis, plan: Plan) -> bool:
-        """Whether the exact requirements give the plan that they were taken from."""
-        if isinstance(basis, WheelBasis) and all(
-            _is_of_stack(text) for text in exact
-        ):  # the pages that were read answer it
-            return basis.gives(plan, parse_requirements(exact))
-        try:
-            _, again = self._plan(replace(options, requirements=exact))
-        except GpuenvError:
-            return False
-        return (again.variant, again.pins) == (plan.variant, plan.pins)
-
-
-def nearest_torch(basis: Basis, reported: Reported) -> Version | None:
-    """Return the torch that changes least: the lowest release from that of the text on, else the highest.
-
-    Where the text names no torch, the lowest that runs on a GPU that is newer than what torch was built for;
-    None for whichever is preferred.
-    """
-    if not isinstance(basis, WheelBasis):
-        return None
-    choices = decide(basis.question).choices
-    releases = sorted({choice.candidate.torch for choice in choices})
-    try:
-        own = Version(_reported_text(reported))
-    except InvalidVersion:
-        return releases[0] if releases and _newer_than_built(basis, reported) else None
-    later = (release for release in releases if release >= release_of(own))
-    nearest = next(later, releases[-1] if releases else None)
-    if nearest is None or not own.local:
-        return nearest
-    same_variant = Version(f"{nearest}+{own.local}")
-    return same_variant if same_variant in map(_built, choices) else nearest
-
-
-def _built(choice: Solution) -> Version | None:
-    """Return the version of a build that carries its variant, None of PyPI's."""
-    candidate = choice.candidate
-    return Version(f"{candidate.torch}+{candidate.variant}") if candidate.kind == "pytorch" else None
-
-
-def _reported_text(reported: Reported) -> str:
-    package = reported.packages.get("torch")
-    return reported.value("torch") or (package.value if package else reported.value("torch_named") or "")
-
-
-def _newer_than_built(basis: WheelBasis, reported: Reported) -> bool:
-    """Whether a GPU is newer than all that the torch of the text was built for."""
-    built = [
-        Version(f"{major}.{minor}") for major, minor in _BUILT.findall(reported.value("architectures") or "")
-    ]
-    gpus = basis.question.target.gpus
-    return bool(built) and any(Version(str(gpu.capability)) > max(built) for gpu in gpus)
-
-
-def _torches_of(plan: Plan) -> tuple[Version, ...]:
-    """Return the torch of a plan, as its release and as the build it is."""
-    versions = (Version(item.version) for item in plan.packages if item.name == "torch")
-    return tuple(form for version in versions for form in (release_of(version), version))
-
-
-def _with_torch(requirements: tuple[str, ...], torch: Version) -> tuple[str, ...]:
-    others = (text for text in requirements if canonicalize_name(Requirement(text).name) != "torch")
-    return (f"torch=={torch}", *others)
-
-
-def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
-    """Return the requirements with the versions that were planned for the torch stack."""
-    versions = {package.name: package.version for package in plan.packages if package.name in STACK}
-    names = {canonicalize_name(Requirement(text).name): text for text in ("torch", *wanted)}
-    return tuple(f"{name}=={versions[name]}" if name in versions else text for name, text in names.items())
+        return RepairCommand(self._environ, self._reported, here).made(wanted, None if is_here else machine)
 
 
 def _no_gpu_here() -> PlanWarning:
@@ -245,27 +118,3 @@ def _no_gpu_here() -> PlanWarning:
 def _of_another_machine() -> PlanWarning:
     message = tr("the text is from another machine, whose GPU it does not name: run `gpuenv explain` there")
     return PlanWarning("another-machine", message)
-
-
-def _is_of_stack(requirement: str) -> bool:
-    return canonicalize_name(Requirement(requirement).name) in STACK
-
-
-def _from_refusal(refusal: Unsatisfiable, environ: Mapping[str, str]) -> str | PlanWarning:
-    """Return the first way out that was found, as it would be typed."""
-    for fix in refusal.fixes:
-        words = shlex.split(fix.command or "")
-        if words[:3] == ["gpuenv", "create", "NAME"]:
-            words[2] = _free("torch", environ)
-            return shlex.join(word for word in words if word != _OFFLINE)
-    return PlanWarning("no-plan", tr("no plan fixes it here: {error}", error=refusal.message))
-
-
-def _free(name: str, environ: Mapping[str, str]) -> str:
-    """Return the name, with a number where an environment of gpuenv has it."""
-    names = (name, *(f"{name}-{number}" for number in range(2, _NAMES)))
-    return next((item for item in names if not find_place(item, environ).path.exists()), name)
-
-
-def _platform(plan: Plan) -> Platform:
-    return platform_of(plan.machines[0])

@@ -66,8 +66,18 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
         driver=driver_of(reported, knowledge, windows=windows) if gpus else reported.value("driver"),
         platform=platform,
         python=python_of(reported),
-        is_mac=bool(_MAC.search(texts[0]) or reported.value("mac_path")),
+        is_mac=is_of_mac(reported),
     )
+
+
+def is_of_mac(reported: Reported) -> bool:
+    """Whether a text is from a machine of Apple's."""
+    return bool(_MAC.search(reported.value("platform") or "") or reported.value("mac_path"))
+
+
+def names_gpu(reported: Reported) -> bool:
+    """Whether a text says anything of its GPU, known or not."""
+    return bool(reported.gpus or reported.value("gpu_named") or reported.value("capability"))
 
 
 def _gpus(reported: Reported, knowledge: Knowledge) -> tuple[str, ...]:
@@ -131,6 +141,12 @@ def python_of(reported: Reported) -> str | None:
     except InvalidVersion:
         return None
     return f"{release[0]}.{release[1]}" if len(release) > 1 else None
+
+
+def reported_torch(reported: Reported) -> str:
+    """Return the torch that a text names, as it names it; empty where it names none."""
+    package = reported.packages.get("torch")
+    return reported.value("torch") or (package.value if package else reported.value("torch_named") or "")
 
 
 def target_of(machine: ReportedMachine, knowledge: Knowledge) -> Target | None:

@@ -16,9 +16,9 @@ from gpuenv.explanation.other_packages import (
 )
 from gpuenv.explanation.package_facts import package_facts
 from gpuenv.explanation.reported_machine import ReportedMachine, machine_of, target_of
-from gpuenv.explanation.wheel_answer import PackageAnswer, answer
-from gpuenv.explanation.wheel_facts import JUDGED
-from gpuenv.explanation.wheel_question import question_of, reads_other_table, tool_of
+from gpuenv.explanation.wheels.answer import PackageAnswer, answer
+from gpuenv.explanation.wheels.facts import JUDGED
+from gpuenv.explanation.wheels.question import question_of, reads_other_table, tool_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import Variant

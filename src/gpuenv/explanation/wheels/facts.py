@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from packaging.version import Version
 
 from gpuenv import matrices
-from gpuenv.explanation.wheel_question import ALL, PYPI, WheelQuestion
+from gpuenv.explanation.wheels.question import ALL, PYPI, WheelQuestion
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import Platform, TorchBuild

@@ -9,21 +9,21 @@ from msgspec.structs import replace
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
-from gpuenv.explanation.wheel_commands import (
+from gpuenv.explanation.wheels.commands import (
     after_python,
     install_line,
     python_line,
     requirements,
 )
-from gpuenv.explanation.wheel_facts import (
+from gpuenv.explanation.wheels.facts import (
     WheelFact,
     is_offered_to,
     minor_of,
     runs,
     wheel_facts,
 )
-from gpuenv.explanation.wheel_question import ALL, PYPI, WheelQuestion
-from gpuenv.explanation.wheel_reasons import Asker, reasons_of
+from gpuenv.explanation.wheels.question import ALL, PYPI, WheelQuestion
+from gpuenv.explanation.wheels.reasons import Asker, reasons_of
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.resolution.gpu_coverage import driver_need, driver_system

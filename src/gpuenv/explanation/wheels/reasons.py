@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from gpuenv.explanation.wheel_facts import WheelFact, lies_on, nearness, runs
-from gpuenv.explanation.wheel_question import ALL, PYPI, WheelQuestion
+from gpuenv.explanation.wheels.facts import WheelFact, lies_on, nearness, runs
+from gpuenv.explanation.wheels.question import ALL, PYPI, WheelQuestion
 from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform

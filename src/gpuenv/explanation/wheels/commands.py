@@ -6,8 +6,8 @@ import re
 import shlex
 
 from gpuenv import matrices
-from gpuenv.explanation.wheel_facts import JUDGED, WheelFact, wheel_facts
-from gpuenv.explanation.wheel_question import PYPI, Tool, WheelQuestion
+from gpuenv.explanation.wheels.facts import JUDGED, WheelFact, wheel_facts
+from gpuenv.explanation.wheels.question import PYPI, Tool, WheelQuestion
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform
