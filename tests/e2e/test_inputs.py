@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from index_server import IndexServer
 from running import Program, make_program
 
 from gpuenv import matrices
+from gpuenv.cli.choices import FormatName
 
 H100 = ("--driver", "535.104.05", "--gpu", "9.0")
 NO_SUCH_PLACE = "/no/such/place"
@@ -307,6 +310,11 @@ def test_streams_may_be_closed(program: Program, mirrors: tuple[str, ...], close
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+
+
+def test_the_help_of_plan_names_each_format(shared: Program) -> None:
+    named = re.sub(r"\s+", " ", shared.run("plan", "--help").out).partition("Output format:")[2]
+    assert all(re.search(rf"[ ,]{re.escape(name)}[ ,.]", named) for name in get_args(FormatName))
 
 
 @pytest.mark.parametrize("words", ["matrix show torch", "--version", "--help", "plan --help"])

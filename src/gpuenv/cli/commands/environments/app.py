@@ -163,7 +163,7 @@ def export(
     format_name: Annotated[
         FormatName | None,
         option(
-            "--format",
+            "--format FORMAT",
             "Any format of `gpuenv plan`; default: environment.yml for a conda tool's environment, "
             "otherwise requirements.txt.",
             show_default=False,

@@ -17,9 +17,10 @@ def plan(
     format_name: Annotated[
         FormatName,
         option(
-            "--format",
-            "Output format; pip and uv are commands to paste, ansible is a directory of files, slurm "
-            "a script for sbatch.",
+            "--format FORMAT",
+            "Output format: text, json, environment.yml, requirements.txt, pylock.toml, pyproject, "
+            "pixi.toml, dockerfile, devcontainer, bootstrap, ansible (a directory of files), slurm (a "
+            "script for sbatch), or pip or uv (commands to paste).",
         ),
     ] = "text",
     output: o.Output = None,
