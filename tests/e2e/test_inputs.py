@@ -312,6 +312,24 @@ def test_streams_may_be_closed(program: Program, mirrors: tuple[str, ...], close
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("create x --cpu", "`--cuda cpu`"),
+        ("create -n x torch", "`gpuenv create NAME`"),
+        ("plan --index-url https://mirror.example/simple", "`--mirror URL`"),
+        ("export x -c nvidia", None),
+    ],
+)
+def test_an_option_of_another_tool_is_told_by_its_name_here(
+    shared: Program, words: str, meant: str | None
+) -> None:
+    done = shared.run(*words.split())
+    assert done.status == 2
+    assert ("write it as" in done.err) == bool(meant)
+    assert (meant or "no such option: -c") in done.err
+
+
 def test_the_help_of_plan_names_each_format(shared: Program) -> None:
     named = re.sub(r"\s+", " ", shared.run("plan", "--help").out).partition("Output format:")[2]
     assert all(re.search(rf"[ ,]{re.escape(name)}[ ,.]", named) for name in get_args(FormatName))

@@ -29,6 +29,26 @@ _TYPERS = (
     N_("Path {path} is not readable"),
 )
 
+# options of pip, uv and conda, and what people guess, as gpuenv has them; a word in capitals is an argument
+_OF_OTHERS = {
+    "--cpu": "--cuda cpu",
+    "--no-cuda": "--cuda cpu",
+    "--no-gpu": "--cuda cpu",
+    "--torch-backend": "--cuda VARIANT",
+    "--cuda-version": "--cuda VARIANT",
+    "--index-url": "--mirror URL",
+    "--extra-index-url": "--mirror URL",
+    "--index": "--mirror URL",
+    "--default-index": "--mirror URL",
+    "-i": "--mirror URL",
+    "-c": "--channel conda-forge",
+    "--py": "--python VERSION",
+    "--no-index": "--offline",
+    "-n": "NAME",
+    "--name": "NAME",
+    "--prefix": "NAME",
+}
+
 
 def usage_error(error: typer.TyperException) -> UsageError:
     """Return typer's error as one of gpuenv's, in the language of the texts."""
@@ -39,6 +59,20 @@ def usage_error(error: typer.TyperException) -> UsageError:
     if type(error).__name__ == "NoArgsIsHelpError" or str(error) == "Missing command.":
         text = context.get_help() if context is not None else str(error)
         return NoCommand(tr("no command was given"), text, fix)
+    option = getattr(error, "option_name", "") if type(error).__name__ == "NoSuchOption" else ""
+    if words := _own_words(option, context):
+        message = tr("no such option: {option}", option=option)
+        own = f"{path} {words}" if words.isupper() else words
+        return UsageError(message, code="usage", fixes=(Fix(tr("write it as `{words}`", words=own)), fix))
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     lowered = message[:1].lower() + message[1:].rstrip(".")
     return UsageError(translate_output(lowered, _TYPERS), code="usage", fixes=(fix,))
+
+
+def _own_words(option: str, context: Any) -> str:
+    """Return how the command that was called has an option of another program; empty where it has none."""
+    words = _OF_OTHERS.get(option, "")
+    own = words.partition(" ")[0]
+    known = getattr(getattr(context, "command", None), "params", ())
+    names = {name for parameter in known for name in (*parameter.opts, parameter.metavar or "")}
+    return words if own in names else ""
