@@ -71,7 +71,7 @@ def memory_facts(values: Mapping[str, str]) -> dict[str, str]:
     one request, which would not fit in all of `oom_room`; `full`: this process fills the card bit by bit.
     """
     if not all(name in values for name in _NEEDED):
-        return {}
+        return _free_share(values)
     sizes = {name: _mib(text) for name, text in values.items() if name.startswith("oom_")}
     own = _mib(values["own_memory"]) if "own_memory" in values else None
     held = sizes.get("oom_allocated", 0.0)
@@ -92,6 +92,16 @@ def memory_facts(values: Mapping[str, str]) -> dict[str, str]:
     if unused + free >= asked and unused >= max(asked, _SHARE / 2 * total):
         return facts | {"oom_reason": "fragmented"}
     return facts | {"oom_reason": "request" if asked >= _ONE_REQUEST * total else "full"}
+
+
+def _free_share(values: Mapping[str, str]) -> dict[str, str]:
+    """Return `free_share`: which part of a card a server that found it too full may have, as 0.79."""
+    try:
+        free, total = float(values["free_memory"]), float(values["total_memory"])
+    except (KeyError, ValueError):
+        return {}
+    share = int(free * 100 / total) - 1 if total else 0  # a hundredth less, for what is freed and taken meanwhile
+    return {"free_share": f"{share / 100:.2f}"} if share > 0 else {"free_share": "0"}
 
 
 def _other_process(text: str, own: float | None) -> tuple[str, float]:
