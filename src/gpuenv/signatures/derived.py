@@ -100,7 +100,7 @@ def _free_share(values: Mapping[str, str]) -> dict[str, str]:
         free, total = float(values["free_memory"]), float(values["total_memory"])
     except (KeyError, ValueError):
         return {}
-    share = int(free * 100 / total) - 1 if total else 0  # a hundredth less, for what is freed and taken meanwhile
+    share = int(free * 100 / total) - 1 if total else 0  # a hundredth less: what is free changes
     return {"free_share": f"{share / 100:.2f}"} if share > 0 else {"free_share": "0"}
 
 
