@@ -57,6 +57,15 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     return {"amd_gfx": gfx, "amd_unsupported": gfx}
 
 
+def capability_fact(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
+    """Return `gpu_capability` of the cards that a text names, where all have the same."""
+    found = {
+        str(fact.capability) if (fact := knowledge.gpu_names.find(_bare(name))) else name
+        for name in machine_of(reported, knowledge).gpus
+    }
+    return {"gpu_capability": found.pop()} if len(found) == 1 else {}
+
+
 def cuda_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]:
     """Return `gpu_capability`, the lowest of the cards that a text names, and what its torch's CUDA is to it.
 

@@ -20,12 +20,12 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import Reported, is_without_gpu, names_torch, read_reported, uses_other_gpu
-from gpuenv.signatures.settle import in_its_shell, in_its_tool, settled
+from gpuenv.signatures.settle import blanks_of, filled, in_its_shell, in_its_tool, settled
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
 
-_OF_SHELLS = LazyRegex(r"\bexport |\bsudo ")
+_OF_SHELLS = LazyRegex(r"\bexport |\bsudo |\bunset ")
 _REPAIRED = 3  # matches, the first ones, that a plan is made for
 _SAYS_NO_GPU = "cuda-not-available-app"
 _REPORTED = "Is CUDA available: "  # as collect_env reports of any machine
@@ -94,12 +94,17 @@ def find_matches(text: str) -> tuple[SignatureMatch, ...]:
 def _settled(
     matches: tuple[SignatureMatch, ...], reported: Reported, environ: Mapping[str, str] | None = None
 ) -> tuple[SignatureMatch, ...]:
-    if not any(match.cases or match.clauses or _OF_SHELLS.pattern.search(match.fix) for match in matches):
+    if not any(
+        match.cases or match.clauses or _OF_SHELLS.pattern.search(match.fix) or blanks_of(match.fix)
+        for match in matches
+    ):
         return matches
     asked = {name for match in matches for case in match.cases for name, _ in case.when}
     facts = facts_of(reported, environ, asked)
-    each = (settled(match, facts) for match in matches)
-    return tuple(replace(match, fix=in_its_shell(match.fix, facts)) for match in each)
+    each = tuple(settled(match, facts) for match in matches)
+    if blanks := {name for match in each for name in blanks_of(match.fix)}:
+        facts = facts_of(reported, environ, {*asked, *blanks})
+    return tuple(replace(match, fix=in_its_shell(filled(match.fix, facts), facts)) for match in each)
 
 
 def _by_package(

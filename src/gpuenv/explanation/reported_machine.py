@@ -19,7 +19,7 @@ from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM, Target, choose_target
 from gpuenv.signatures.reported import Reported
 
 _DIGITS = re.compile(r"(\d{1,2}?)[., ]*(\d)[af]?")
-_WINDOWS = re.compile(r"windows|^win", re.IGNORECASE)
+_WINDOWS = re.compile(r"windows|^win|^\[MSC v", re.IGNORECASE)
 _MAC = re.compile(r"macos|darwin", re.IGNORECASE)
 _ARM = re.compile(r"aarch64|arm64")
 

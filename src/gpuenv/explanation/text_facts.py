@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,12 @@ def facts_of(
         from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
 
         facts |= conda_facts(reported, facts, _knowledge(environ))
+    if "gpu_capability" in asked:
+        from gpuenv.explanation.card_facts import capability_fact  # noqa: PLC0415 - the matrices are large
+
+        facts |= capability_fact(reported, _knowledge(environ))
+    if reported.failures:
+        facts |= _unbuilt(reported)
     facts |= memory_facts(values)
     if "wanted_cuda" in values:
         facts |= _wanted_driver(values["wanted_cuda"], environ)
@@ -76,6 +83,26 @@ def _knowledge(environ: Mapping[str, str] | None) -> Knowledge:
     from gpuenv.planning.load_knowledge import load_knowledge  # noqa: PLC0415 - the matrices are large
 
     return load_knowledge(environ or {})
+
+
+def _unbuilt(reported: Reported) -> dict[str, str]:
+    """Return `unbuilt_asked`, as pip is given what was not built: its folder, or `unbuilt_release`."""
+    failure = next((item for item in reversed(reported.failures) if item.kind == "unbuilt"), None)
+    if failure is None:
+        return {}
+    values = reported.values
+    folder, version = values.get("unbuilt_folder"), failure.facts.get("unbuilt_version")
+    if version is None and _canonical(values.get("unbuilt_source", "")) == failure.package:
+        version = values["unbuilt_source_version"]
+    if folder and (version is None or _canonical(re.split(r"[/\\]", folder)[-1]) == failure.package):
+        return {"unbuilt_asked": folder}
+    name = failure.facts["unbuilt"]
+    asked = f"{name}=={version}" if version else name
+    return {"unbuilt_asked": asked, "unbuilt_release": asked}
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()  # as PEP 503 has it
 
 
 def _wanted_driver(cuda: str, environ: Mapping[str, str] | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from gpuenv.signatures.lazy_regex import LazyRegex
 
-_WINDOWS = LazyRegex(r"(?i)windows|^win")
+_WINDOWS = LazyRegex(r"(?i)windows|^win|^\[MSC v")
 _MAC = LazyRegex(r"(?i)macos|darwin")
 _LINUX = LazyRegex(r"(?i)linux|ubuntu|debian|fedora|centos|red hat|arch\b")
 _CONTAINERS = ("docker", "podman", "kubernetes", "apptainer")

@@ -13,6 +13,7 @@ from gpuenv.signatures.lazy_regex import LazyRegex
 from gpuenv.signatures.match import SignatureMatch
 
 _EXPORT = LazyRegex(r"\bexport ((?:[A-Za-z_]\w*=[^\s`;,]+ ?)+)")
+_UNSET = LazyRegex(r"\bunset ((?:[A-Z_]\w* ?)+)")
 _SUDO = LazyRegex(r"(?:(?<=`)|(?<=&& ))sudo (?=(?:apt|apt-get|dnf|yum) )")
 _WINDOWS = "windows"
 _PIP = LazyRegex(r"(?:\buv pip|(?<!uv )(?:\bpython3? -m )?\bpip3?) (install|uninstall|cache purge)\b([^`&]*)")
@@ -21,6 +22,14 @@ _INDEX = LazyRegex(r" --(?:extra-)?index-url (\S+/(\w+))")
 _OWN = LazyRegex(
     r"\buv (?:add|sync|lock|remove|tool|venv)\b|\bpoetry (?:add|env|run)\b"
 )  # lines made for the tool
+_BLANKS = (  # what stands for a value in a fix, and the fact that has it
+    (LazyRegex(r"(?<=ARCH_LIST=)(\"?)X\.Y\b"), "gpu_capability"),
+    (LazyRegex(r"\b(cuda-)X\.Y\b"), "build_cuda"),
+    (LazyRegex(r"\b(cuda-toolkit-)X-Y\b"), "build_cuda_name"),
+    (LazyRegex(r"()\./submodules/NAME\b"), "unbuilt_folder"),
+    (LazyRegex(r"(?<=:all: )()PACKAGE\b"), "unbuilt_release"),
+    (LazyRegex(r"(?<= )(?<!:all: )()PACKAGE\b(?!==)"), "unbuilt_asked"),
+)
 _PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
 
 
@@ -50,21 +59,40 @@ def settled(match: SignatureMatch, facts: Mapping[str, str]) -> SignatureMatch:
     )
 
 
+def blanks_of(fix: str) -> set[str]:
+    """Return the facts that a fix leaves to be filled in: the GPU's capability, torch's CUDA, the package."""
+    return {fact for blank, fact in _BLANKS if blank.pattern.search(fix)}
+
+
+def filled(fix: str, facts: Mapping[str, str]) -> str:
+    """Return a fix with what it leaves to be filled in, as far as the text says it."""
+    for blank, fact in _BLANKS:
+        if fact in facts:
+            value = facts[fact].replace("\\", r"\\")
+            fix = blank.pattern.sub(rf"\g<1>{value}", fix)
+    return fix
+
+
 def in_its_shell(fix: str, facts: Mapping[str, str]) -> str:
-    """Return a fix whose `export A=1 B=2` is `set "A=1" & set "B=2"` where the text is from Windows.
+    """Return a fix whose `export A=1 B=2` is `set "A=1" & set "B=2"` on Windows, where `unset` is `set` too.
 
     Who is root already, as in the build of an image, installs packages without sudo, which images lack.
     """
     if "as_root" in facts and "sudo " in fix:
         fix = _SUDO.pattern.sub("", fix)
-    if facts.get("system") != _WINDOWS or "export " not in fix:
+    if facts.get("system") != _WINDOWS:
         return fix
-    return _EXPORT.pattern.sub(_as_set, fix)
+    return _UNSET.pattern.sub(_as_unset, _EXPORT.pattern.sub(_as_set, fix))
 
 
 def _as_set(match: re.Match[str]) -> str:
     space = " " if match[1].endswith(" ") else ""
     return " & ".join(f'set "{pair}"' for pair in match[1].split()) + space
+
+
+def _as_unset(match: re.Match[str]) -> str:
+    space = " " if match[1].endswith(" ") else ""
+    return " & ".join(f'set "{name}="' for name in match[1].split()) + space
 
 
 def in_its_tool(fix: str, facts: Container[str]) -> str:
