@@ -1,6 +1,6 @@
 import pytest
 
-from gpuenv.signatures.settle import in_its_tool
+from gpuenv.signatures.settle import in_its_python, in_its_tool
 
 LINE = (
     "`pip install --force-reinstall --no-deps torchvision==0.21.0 --index-url https://h/whl/cu124`: its own"
@@ -30,3 +30,43 @@ def test_a_line_for_pip_is_told_as_the_tool_of_the_text_takes_it(
     facts: set[str], fix: str, told: str | None
 ) -> None:
     assert in_its_tool(fix, facts) == (told or fix)
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({}, "`python -m pip install torch==2.4.1`, then `pip show torch`"),
+        (
+            {"program_python": r".\python_embeded\python.exe"},
+            r"`.\python_embeded\python.exe -m pip install torch==2.4.1`, then "
+            r"`.\python_embeded\python.exe -m pip show torch`",
+        ),
+        (
+            {"program_python": r"C:\My UI\venv\Scripts\Python.exe", "powershell": "PS C:\\"},
+            r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip install torch==2.4.1`, then '
+            r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip show torch`',
+        ),
+        (
+            {"program_home": r"D:\ui\venv"},
+            r"`D:\ui\venv\Scripts\python.exe -m pip install torch==2.4.1`, then "
+            r"`D:\ui\venv\Scripts\python.exe -m pip show torch`",
+        ),
+        (
+            {"program_home": r"D:\ui\system\python"},
+            r"`D:\ui\system\python\python.exe -m pip install torch==2.4.1`, then "
+            r"`D:\ui\system\python\python.exe -m pip show torch`",
+        ),
+        (
+            {"program_home": r"D:\ui\venv", "env_prompt": "(venv)"},
+            "`python -m pip install torch==2.4.1`, then `pip show torch`",
+        ),
+    ],
+)
+def test_a_line_for_pip_is_for_the_python_that_runs_the_program(facts: dict[str, str], told: str) -> None:
+    fix = "`python -m pip install torch==2.4.1`, then `pip show torch`"
+    assert in_its_python(fix, facts) == told
+
+
+def test_a_line_that_names_a_python_stays() -> None:
+    fix = r"`.\python_embeded\python.exe -m pip install torch`"
+    assert in_its_python(fix, {"program_python": r"C:\x\python.exe"}) == fix

@@ -20,7 +20,7 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import Reported, is_without_gpu, names_torch, read_reported, uses_other_gpu
-from gpuenv.signatures.settle import blanks_of, filled, in_its_shell, in_its_tool, settled
+from gpuenv.signatures.settle import blanks_of, filled, in_its_python, in_its_shell, in_its_tool, settled
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
@@ -129,7 +129,10 @@ def _says_what_to_type(match: SignatureMatch) -> bool:
 
 
 def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
-    return tuple(replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in matches)
+    in_tool = (replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in matches)
+    if "uv" in reported.facts or "poetry" in reported.facts:
+        return tuple(in_tool)
+    return tuple(replace(match, fix=in_its_python(match.fix, reported.values)) for match in in_tool)
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:

@@ -30,6 +30,10 @@ _BLANKS = (  # what stands for a value in a fix, and the fact that has it
     (LazyRegex(r"(?<=:all: )()PACKAGE\b"), "unbuilt_release"),
     (LazyRegex(r"(?<= )(?<!:all: )()PACKAGE\b(?!==)"), "unbuilt_asked"),
 )
+_BY_PYTHON = LazyRegex(
+    r"(?:\b(?:python3?|py) -m )?(?<![\w.])(?<!uv )pip3?(?= (?:install|uninstall|download|show)\b)"
+)
+_HOMES = LazyRegex(r"(?i)(?:^|[\\/])\.?\w*venv\w*$")  # folders of virtual environments
 _PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
 
 
@@ -107,6 +111,34 @@ def in_its_tool(fix: str, facts: Container[str]) -> str:
     parts = fix.split("`")
     parts[1::2] = [_PIP.pattern.sub(change, part) for part in parts[1::2]]
     return "`".join(parts)
+
+
+def in_its_python(fix: str, facts: Mapping[str, str]) -> str:
+    """Return a fix whose lines for pip are typed for the Python that runs the program of the text.
+
+    Programs of Windows that bring their own (python_embeded, venv of a web UI) are started without its being
+    on the path, so that a plain `python -m pip` changes another one. Lines that name one stay.
+    """
+    python = _own_python(facts)
+    if python is None or "pip " not in fix:
+        return fix
+    if " " in python:
+        python = f'& "{python}"' if "powershell" in facts else f'"{python}"'
+    parts = fix.split("`")
+    parts[1::2] = [
+        part if "python.exe" in part.lower() else _BY_PYTHON.pattern.sub(lambda _: f"{python} -m pip", part)
+        for part in parts[1::2]
+    ]
+    return "`".join(parts)
+
+
+def _own_python(facts: Mapping[str, str]) -> str | None:
+    if named := facts.get("program_python"):
+        return named
+    home = facts.get("program_home")
+    if home is None or "env_prompt" in facts:
+        return None
+    return home + (r"\Scripts\python.exe" if _HOMES.pattern.search(home) else r"\python.exe")
 
 
 def _of_uv(match: re.Match[str]) -> str:
