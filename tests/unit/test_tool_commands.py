@@ -1,5 +1,6 @@
 import pytest
 
+from gpuenv.explanation.wheels.commands import with_its_torch
 from gpuenv.signatures.settle import in_its_python, in_its_tool
 
 LINE = (
@@ -38,23 +39,31 @@ def test_a_line_for_pip_is_told_as_the_tool_of_the_text_takes_it(
         ({}, "`python -m pip install torch==2.4.1`, then `pip show torch`"),
         (
             {"program_python": r".\python_embeded\python.exe"},
-            r"`.\python_embeded\python.exe -m pip install torch==2.4.1`, then "
-            r"`.\python_embeded\python.exe -m pip show torch`",
+            (
+                r"`.\python_embeded\python.exe -m pip install torch==2.4.1`, then "
+                r"`.\python_embeded\python.exe -m pip show torch`"
+            ),
         ),
         (
             {"program_python": r"C:\My UI\venv\Scripts\Python.exe", "powershell": "PS C:\\"},
-            r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip install torch==2.4.1`, then '
-            r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip show torch`',
+            (
+                r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip install torch==2.4.1`, then '
+                r'`& "C:\My UI\venv\Scripts\Python.exe" -m pip show torch`'
+            ),
         ),
         (
             {"program_home": r"D:\ui\venv"},
-            r"`D:\ui\venv\Scripts\python.exe -m pip install torch==2.4.1`, then "
-            r"`D:\ui\venv\Scripts\python.exe -m pip show torch`",
+            (
+                r"`D:\ui\venv\Scripts\python.exe -m pip install torch==2.4.1`, then "
+                r"`D:\ui\venv\Scripts\python.exe -m pip show torch`"
+            ),
         ),
         (
             {"program_home": r"D:\ui\system\python"},
-            r"`D:\ui\system\python\python.exe -m pip install torch==2.4.1`, then "
-            r"`D:\ui\system\python\python.exe -m pip show torch`",
+            (
+                r"`D:\ui\system\python\python.exe -m pip install torch==2.4.1`, then "
+                r"`D:\ui\system\python\python.exe -m pip show torch`"
+            ),
         ),
         (
             {"program_home": r"D:\ui\venv", "env_prompt": "(venv)"},
@@ -70,3 +79,21 @@ def test_a_line_for_pip_is_for_the_python_that_runs_the_program(facts: dict[str,
 def test_a_line_that_names_a_python_stays() -> None:
     fix = r"`.\python_embeded\python.exe -m pip install torch`"
     assert in_its_python(fix, {"program_python": r"C:\x\python.exe"}) == fix
+
+
+@pytest.mark.parametrize(
+    ("torch", "told"),
+    [
+        ("2.2.0", "`pip install --force-reinstall torch==2.2.0`, or `gpuenv plan torch==VERSION`"),
+        (
+            "2.5.1+cu121",
+            (
+                "`pip install --force-reinstall torch==2.5.1 --index-url https://download.pytorch.org/whl/cu121`,"
+                " or `gpuenv plan torch==VERSION`"
+            ),
+        ),
+    ],
+)
+def test_a_line_that_installs_torch_anew_has_the_version_of_the_text(torch: str, told: str) -> None:
+    fix = "`pip install --force-reinstall torch==VERSION`, or `gpuenv plan torch==VERSION`"
+    assert with_its_torch(fix, torch) == told

@@ -35,9 +35,9 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     """Return what belongs to a card of AMD's or Intel's; nothing of one whose name is not known.
 
     `rocm_line` and `xpu_line` are what pip is given for the torch stack of the text, with the torch that
-    changes least. Of AMD's there is `amd_gfx`, and without a line `amd_override` or `amd_unsupported`: the
-    former is the HSA_OVERRIDE_GFX_VERSION that people use, only where no build with the Python of the text
-    has code for the card, and only on Linux.
+    changes least. Of AMD's there is `amd_gfx`, on Linux `amd_override`, the HSA_OVERRIDE_GFX_VERSION that
+    people use where a build has no code for the card, and without either `amd_unsupported`. `amd_lacking` is
+    the card that the installed build is known to have no code for.
     """
     values = reported.values
     machine = machine_of(reported, load_knowledge(environ))
@@ -48,13 +48,16 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     gfx = _gfx(values, accelerators)
     if gfx is None:
         return {}
-    line = _line(_ROCM, gfx, reported, machine, environ)
-    if line is not None:
-        return {"amd_gfx": gfx, "rocm_line": line}
+    facts = {"amd_gfx": gfx}
+    if _lacks(values.get("torch", ""), gfx, accelerators):
+        facts["amd_lacking"] = gfx
     override = _override(gfx, accelerators)
     if override is not None and machine.platform != _WINDOWS:
-        return {"amd_gfx": gfx, "amd_override": override}
-    return {"amd_gfx": gfx, "amd_unsupported": gfx}
+        facts["amd_override"] = override
+    line = _line(_ROCM, gfx, reported, machine, environ)
+    if line is not None:
+        return facts | {"rocm_line": line}
+    return facts if "amd_override" in facts else facts | {"amd_unsupported": gfx}
 
 
 def capability_fact(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
@@ -149,6 +152,17 @@ def _gfx(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
         gfx = found.architectures[0] if found and not found.is_ambiguous else None
     row = accelerators.architectures.get(gfx or "")
     return gfx if row is not None and row.kind == _ROCM else None
+
+
+def _lacks(torch: str, gfx: str, accelerators: Accelerators) -> bool:
+    """Whether all builds of a torch with its local version (2.5.1+rocm6.2) are without code for a card."""
+    release, _, local = torch.partition("+")
+    targets = [
+        build.targets
+        for build in accelerators.builds
+        if local and str(build.torch) == release and build.variant == local
+    ]
+    return bool(targets) and not any(gfx in each for each in targets)
 
 
 def _line(

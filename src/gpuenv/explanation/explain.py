@@ -129,10 +129,21 @@ def _says_what_to_type(match: SignatureMatch) -> bool:
 
 
 def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tuple[SignatureMatch, ...]:
-    in_tool = (replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in matches)
-    if "uv" in reported.facts or "poetry" in reported.facts:
+    """Return the matches with their lines for pip as they are typed where the text is from."""
+    values = reported.values
+    named = (replace(match, fix=_with_its_torch(match.fix, values)) for match in matches)
+    in_tool = (replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in named)
+    if "uv" in values or "poetry" in values:
         return tuple(in_tool)
-    return tuple(replace(match, fix=in_its_python(match.fix, reported.values)) for match in in_tool)
+    return tuple(replace(match, fix=in_its_python(match.fix, values)) for match in in_tool)
+
+
+def _with_its_torch(fix: str, values: Mapping[str, str]) -> str:
+    if "torch==VERSION" not in fix or "torch" not in values:
+        return fix
+    from gpuenv.explanation.wheels.commands import with_its_torch  # noqa: PLC0415 - the matrices are large
+
+    return with_its_torch(fix, values["torch"])
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:

@@ -13,7 +13,7 @@ from gpuenv.explanation.wheels.question import PYPI
 from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import Platform
+from gpuenv.model.wheel import IndexKind, Platform
 from gpuenv.resolution.candidate import release_of
 from gpuenv.signatures.reported import Reported
 
@@ -29,6 +29,8 @@ def package_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowl
     12-4, as apt has it; `extension_line` installs `extension_project`, as it was compiled for this torch.
     Of a driver that the text names `driver_runs` is the CUDA that it runs at most (12.6), `driver_index` the
     newest build of the torch that it and the card run (cu126).
+    `nvidia_pins` are the requirements by which NVIDIA's packages of the text become those that the torch pins
+    (nvidia-nccl-cu12==2.19.3), `nvidia_wrong` those that are there (nvidia-nccl-cu12 2.18.1).
     """
     try:
         torch = Version(facts.get("torch", ""))
@@ -45,7 +47,25 @@ def package_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowl
     if variant.cuda:
         cuda = f"{variant.cuda.major}.{variant.cuda.minor}"
         found |= {"build_cuda": cuda, "build_cuda_name": cuda.replace(".", "-")}
-    return found | _extension(facts, torch, variant, machine, knowledge)
+    pins = _pins(facts, torch, variant, machine, knowledge)
+    return found | pins | _extension(facts, torch, variant, machine, knowledge)
+
+
+def _pins(
+    facts: Mapping[str, str], torch: Version, variant: Variant, machine: ReportedMachine, knowledge: Knowledge
+) -> dict[str, str]:
+    platform = machine.platform or "linux-64"
+    index: IndexKind = "pytorch" if torch.local else "pypi"
+    requires = knowledge.dependencies.requires_of(release_of(torch), variant, platform, index) or ()
+    pinned = (text.partition(";")[0].strip() for text in requires if text.startswith("nvidia-"))
+    pairs = (text.partition("==") for text in pinned)
+    wrong = [(name, pin) for name, _, pin in pairs if pin and facts.get(name, pin) != pin]
+    if not wrong:
+        return {}
+    return {
+        "nvidia_pins": " ".join(f"{name}=={pin}" for name, pin in wrong),
+        "nvidia_wrong": ", ".join(f"{name} {facts[name]}" for name, _ in wrong),
+    }
 
 
 def _of_driver(torch: Version, machine: ReportedMachine, knowledge: Knowledge) -> dict[str, str]:

@@ -30,6 +30,7 @@ _OF_PACKAGES = (  # see package_facts
     "extension_project",
     "driver_runs",
     "driver_index",
+    "nvidia_pins",
 )
 _OF_LIBRARIES = frozenset({"cublas_type", "cudnn_status"})  # facts for which the card counts
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _PYTHON = re.compile(r"(3)\.?(\d{1,2})")
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 _SUFFIX = "_of_torch"
 
 _MIB = {"b": 2**-20, "k": 2**-10, "m": 1.0, "g": 2.0**10, "t": 2.0**20}
@@ -28,7 +29,7 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     python_minor 3.10, python_tag cp310; `torch` is also one that a sentence names. `companions` are rows of
     matrices/companions.json: the version of torchvision that belongs to the torch is torchvision_of_torch;
     triton_below is the first minor of Triton that is too new for it. `unbuilt_kernel` is the one that runs
-    where DKMS built the driver's module for another.
+    where DKMS built the driver's module for another. `npu_torch` is the torch of the installed torch_npu.
     """
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - takes long to load
 
@@ -36,6 +37,8 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     running, built_for = values.get("running_kernel"), values.get("dkms_kernel")
     if running and built_for and running != built_for:
         facts["unbuilt_kernel"] = running
+    if npu := _RELEASE.match(values.get("torch-npu", "")):
+        facts["npu_torch"] = npu[0]
     text = values.get("torch") or values.get("torch_named", "")
     try:
         torch = Version(text)

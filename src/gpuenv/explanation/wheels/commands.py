@@ -13,6 +13,8 @@ from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform
 
 _OF_CUDA = re.compile(r"(?:linux\w*_x86_64|win_amd64)\.whl$")  # systems whose builds differ in CUDA
+_AGAIN = re.compile(r"pip install [^`]*--force-reinstall[^`]* torch==VERSION(?![^\s`])([^`]*)")
+_CUDA = re.compile(r"cu\d{2,3}")
 
 
 def index_address(variant: str) -> str:
@@ -20,6 +22,18 @@ def index_address(variant: str) -> str:
     rows = matrices.load("mirrors")
     official = next(row["torch"]["address"] for row in rows if row["name"] == "official")
     return f"{official}/{variant}"
+
+
+def with_its_torch(fix: str, torch: str) -> str:
+    """Return a fix that installs `torch==VERSION` anew with the torch that a text has, from its index."""
+    release, _, local = torch.partition("+")
+    index = f" --index-url {index_address(local)}" if _CUDA.fullmatch(local) else ""
+
+    def named(match: re.Match[str]) -> str:
+        line = match[0].replace("torch==VERSION", f"torch=={release}")
+        return line if "index-url" in match[1] else line + index
+
+    return _AGAIN.sub(named, fix)
 
 
 def as_listed(requirement: str) -> str:
