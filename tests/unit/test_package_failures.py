@@ -134,6 +134,35 @@ def test_a_python_too_new_for_the_torch_is_named_with_the_pythons_there_are() ->
     assert "If Python 3.12 has to stay: `pip install torch==2.2.0`" in match.fix
 
 
+POETRY = (
+    "  - Installing torch (2.7.1): Failed\n\n    | Unable to find installation candidates for torch (2.7.1)\n"
+    "    | \n    | This is likely not a Poetry issue.\n    | \n"
+    "    |   - 24 candidate(s) were identified for the package\n    |   - 24 wheel(s) were skipped as your "
+    "project's environment does not support the identified abi tags\n"
+)
+
+
+def test_poetry_tells_its_python_by_the_name_of_its_environment() -> None:
+    match = first(f"Creating virtualenv a-b-9fK2sEd1-py3.14 in /home/u/.cache/pypoetry/virtualenvs\n{POETRY}")
+    assert "torch 2.7.1 has no wheel for Python 3.14: there are wheels for 3.9 to 3.13" in match.cause
+    assert "`poetry env use 3.13`, then `poetry install`" in match.fix
+
+
+def test_poetry_skips_wheels_by_their_python_where_no_python_is_told() -> None:
+    match = first(POETRY)
+    assert match.cause.startswith("torch 2.7.1 has wheels for Python 3.9 to 3.13")
+    assert "`poetry env use 3.13`" in match.fix
+
+
+def test_an_image_of_another_python_begins_with_that_python() -> None:
+    match = first(
+        "Step 1/5 : FROM python:3.14-slim\nStep 3/5 : RUN pip install torch==2.5.1\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.5.1 (from versions: 2.9.0)\n"
+        "ERROR: No matching distribution found for torch==2.5.1\n"
+    )
+    assert "`FROM python:3.13-slim`, then `RUN pip install torch==2.5.1`" in match.fix
+
+
 def test_the_python_follows_from_what_pip_offers_where_the_text_does_not_say_it() -> None:
     offered = "(from versions: 2.2.0, 2.2.1, 2.2.2, 2.3.0)"
     match = first(

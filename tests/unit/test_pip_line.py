@@ -30,6 +30,16 @@ def test_the_companions_are_those_of_the_torch_that_is_there_from_its_index() ->
     )
 
 
+def test_another_build_of_the_same_release_is_put_in_by_force() -> None:
+    text = "torch 2.4.0\ntorchvision 0.19.0+cpu\n"
+    assert fix_of(text, "D40") == (
+        "replace it: `python -m pip install --force-reinstall --no-deps torchvision==0.19.0`"
+    )
+    assert fix_of(f"$ uv pip list\n{text}", "D40") == (
+        "replace it: `uv pip install --reinstall-package torchvision torchvision==0.19.0`"
+    )
+
+
 def test_the_versions_of_a_plan_are_what_is_typed() -> None:
     plan = "gpuenv plan torch==2.1.2+cu118 torchvision==0.16.2+cu118 --driver 566.03 --gpu 8.6"
     assert fix_of("torch==2.1.2\n", "D01", plan) == (

@@ -1,7 +1,7 @@
 import pytest
 
 from gpuenv.explanation.wheels.commands import with_its_torch
-from gpuenv.signatures.settle import in_its_python, in_its_tool
+from gpuenv.signatures.settle import in_its_image, in_its_python, in_its_tool
 
 LINE = (
     "`pip install --force-reinstall --no-deps torchvision==0.21.0 --index-url https://h/whl/cu124`: its own"
@@ -23,6 +23,17 @@ LINE = (
         ({"uv", "uv_project"}, "`pip uninstall -y triton`", "`uv remove triton`"),
         ({"uv", "uv_project"}, "`pip install -r x.txt`", "`uv pip install -r x.txt`"),
         ({"uv", "uv_project"}, "`uv add torch` or `pip install torch`", None),
+        ({"pixi"}, "`pip install torchvision==0.21.0`", "`pixi add --pypi torchvision==0.21.0`"),
+        (
+            {"pixi", "uv"},
+            LINE,
+            (
+                '`extra-index-urls = ["https://h/whl/cu124"]` under [pypi-options] in pixi.toml, then '
+                "`pixi add --pypi torchvision==0.21.0`: its own"
+            ),
+        ),
+        ({"pixi"}, "`pip uninstall -y triton`", "`pixi remove --pypi triton`"),
+        ({"pixi"}, "`pip install -e .`", "`pixi run pip install -e .`"),
         ({"poetry"}, '`python -m pip install -U "numpy<2"`', '`poetry add "numpy<2"`'),
         ({"poetry"}, "`pip install --no-deps x`", "`poetry run pip install --no-deps x`"),
     ],
@@ -97,3 +108,28 @@ def test_a_line_that_names_a_python_stays() -> None:
 def test_a_line_that_installs_torch_anew_has_the_version_of_the_text(torch: str, told: str) -> None:
     fix = "`pip install --force-reinstall torch==VERSION`, or `gpuenv plan torch==VERSION`"
     assert with_its_torch(fix, torch) == told
+
+
+@pytest.mark.parametrize(
+    ("facts", "fix", "told"),
+    [
+        (
+            {"image_step": "Step 3/9 : RUN"},
+            "`pip install a`: b",
+            "In the Dockerfile, as RUN: `pip install a`: b",
+        ),
+        (
+            {"as_root": "RUN"},
+            "Install it so: `uv pip install a`.",
+            "In the Dockerfile, as RUN: install it so: `uv pip install a`.",
+        ),
+        ({"image_run": "make"}, "In the Dockerfile write `pip install a`", None),
+        ({"image_run": "make"}, "`docker run --gpus all` with `pip install a`", None),
+        ({"image_run": "make"}, "Restart the machine", None),
+        ({"as_root": "root@"}, "`pip install a`", None),
+    ],
+)
+def test_what_is_installed_while_an_image_is_built_stands_in_its_dockerfile(
+    facts: dict[str, str], fix: str, told: str | None
+) -> None:
+    assert in_its_image(fix, facts) == (told or fix)

@@ -20,7 +20,15 @@ from gpuenv.signatures.match import Examined, SignatureMatch, as_match, examine
 from gpuenv.signatures.no_errors import NoError
 from gpuenv.signatures.packs import PackName
 from gpuenv.signatures.reported import Reported, is_without_gpu, names_torch, read_reported, uses_other_gpu
-from gpuenv.signatures.settle import blanks_of, filled, in_its_python, in_its_shell, in_its_tool, settled
+from gpuenv.signatures.settle import (
+    blanks_of,
+    filled,
+    in_its_image,
+    in_its_python,
+    in_its_shell,
+    in_its_tool,
+    settled,
+)
 
 if TYPE_CHECKING:
     from gpuenv.model.plan import PlanWarning
@@ -133,9 +141,9 @@ def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tup
     values = reported.values
     named = (replace(match, fix=_with_its_torch(match.fix, values)) for match in matches)
     in_tool = (replace(match, fix=in_its_tool(match.fix, reported.facts)) for match in named)
-    if "uv" in values or "poetry" in values:
-        return tuple(in_tool)
-    return tuple(replace(match, fix=in_its_python(match.fix, values)) for match in in_tool)
+    if "uv" not in values and "poetry" not in values:
+        in_tool = (replace(match, fix=in_its_python(match.fix, values)) for match in in_tool)
+    return tuple(replace(match, fix=in_its_image(match.fix, values)) for match in in_tool)
 
 
 def _with_its_torch(fix: str, values: Mapping[str, str]) -> str:

@@ -92,7 +92,15 @@ def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:
         for name in _COMPANIONS
         if name in values and known.get(name)
     ]
-    return install_line(wanted, values)
+    forced = any(_is_other_build(text, values) for text in wanted)
+    return install_line(wanted, values, forced=forced)
+
+
+def _is_other_build(requirement: str, values: Mapping[str, str]) -> bool:
+    """Whether what is installed is another build of the very release that is asked for: to pip it will do."""
+    name, _, wanted = requirement.partition("==")
+    release, _, local = values.get(name, "").partition("+")
+    return bool(local) and release == wanted
 
 
 def _same_release(values: Mapping[str, str], machine: ReportedMachine, knowledge: Knowledge) -> str | None:
@@ -142,8 +150,13 @@ def served(
     return next(reversed(own or borne), None)
 
 
-def install_line(requirements: Iterable[str], values: Mapping[str, str]) -> str | None:
-    """Return what is typed to have the requirements in the environment of the text."""
+def install_line(
+    requirements: Iterable[str], values: Mapping[str, str], *, forced: bool = False
+) -> str | None:
+    """Return what is typed to have the requirements in the environment of the text.
+
+    `forced`: in place of what to the installer is the same, and without what depends on it.
+    """
     wanted = tuple(requirements)
     if not wanted:
         return None
@@ -161,7 +174,9 @@ def install_line(requirements: Iterable[str], values: Mapping[str, str]) -> str 
     option = "--index-url" if is_alone else "--extra-index-url"
     index = [f"{option} {index_address(tag)}" for tag in sorted(filter(None, tags))]
     is_same = named != wanted and "+" not in named[0]  # as what is installed, by its release
-    again = ["--force-reinstall"] if is_same else []
+    again = ["--force-reinstall", "--no-deps"] if forced else ["--force-reinstall"] if is_same else []
+    if forced and "uv" in values:
+        again = [f"--reinstall-package {text.partition('==')[0]}" for text in named]
     folder = [f'--upgrade --target "{values["pip_target"]}"'] if "pip_target" in values else []
     return " ".join((words, *again, *folder, *named, *index))
 

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 
 from msgspec.structs import replace
 
+from gpuenv.i18n.messages import tr
 from gpuenv.signatures.cases import first_case
 from gpuenv.signatures.clauses import fitting_fix
 from gpuenv.signatures.lazy_regex import LazyRegex
@@ -34,6 +35,11 @@ _BY_PYTHON = LazyRegex(
     r"(?:\b(?:python3?|py) -m )?(?<![\w.])(?<!uv )pip3?(?= (?:install|uninstall|download|show)\b)"
 )
 _HOMES = LazyRegex(r"(?i)(?:^|[\\/])\.?\w*venv\w*$")  # folders of virtual environments
+_INSTALLS = LazyRegex(
+    r"(?:python3? -m )?(?:pip3?|uv|conda|mamba|micromamba|pixi|poetry|apt|apt-get) "
+    r"(?!run|cache|env|config|list)"
+)
+_OF_IMAGES = LazyRegex(r"Dockerfile|\bRUN\b|\bFROM\b|[Ii]mage|docker run")
 _PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
 
 
@@ -99,11 +105,23 @@ def _as_unset(match: re.Match[str]) -> str:
     return " & ".join(f'set "{name}="' for name in match[1].split()) + space
 
 
+def in_its_image(fix: str, facts: Mapping[str, str]) -> str:
+    """Return a fix that installs something as what the Dockerfile says, where an image is built."""
+    is_image = "image_step" in facts or "image_run" in facts or facts.get("as_root") == "RUN"
+    code = fix.split("`", 2)[1:2]
+    if not is_image or not code or not _INSTALLS.pattern.match(code[0]) or _OF_IMAGES.pattern.search(fix):
+        return fix
+    first = fix[:1].lower() if fix[1:2].islower() else fix[:1]
+    return tr("In the Dockerfile, as RUN: {fix}", fix=first + fix[1:])
+
+
 def in_its_tool(fix: str, facts: Container[str]) -> str:
-    """Return a fix with its lines for pip as uv, a project of uv's or poetry takes them: that of the text."""
+    """Return a fix with its lines for pip as the tool of the text takes them: uv, poetry, pixi."""
     if "pip " not in fix or _OWN.pattern.search(fix):
         return fix
     change = _of_project if "uv_project" in facts else _of_uv if "uv" in facts else None
+    if "pixi" in facts:
+        change = _of_pixi
     if change is None and "poetry" in facts:
         change = _of_poetry
     if change is None:
@@ -164,3 +182,21 @@ def _of_poetry(match: re.Match[str]) -> str:
     if match[1] == "install" and _PLAIN.pattern.fullmatch(match[2]) and not match[0].startswith("uv"):
         return f"poetry add{re.sub(r' (?:-U|--upgrade)(?= )', '', match[2])}"
     return f"poetry run {match[0]}" if match[1] != "cache purge" else match[0]
+
+
+def _of_pixi(match: re.Match[str]) -> str:
+    """Return what changes pixi.toml, behind the index that it has to name: no option does."""
+    rest = match[2]
+    if match[1] == "uninstall":
+        return f"pixi remove --pypi{rest.replace(' -y', '', 1)}"
+    if match[1] == "cache purge":
+        return "pixi clean cache"
+    if " -r " in rest or " -e " in rest or "..." in rest or ".whl" in rest or " -f " in rest:
+        return f"pixi run {match[0]}"
+    bare = _OF_PIP_ALONE.pattern.sub("", rest)
+    index = _INDEX.pattern.search(bare)
+    line = f"pixi add --pypi{_INDEX.pattern.sub('', bare)}"
+    if index is None:
+        return line
+    then = tr("under [pypi-options] in pixi.toml, then")
+    return f'extra-index-urls = ["{index[1]}"]` {then} `{line}'

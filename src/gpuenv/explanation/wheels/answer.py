@@ -60,7 +60,8 @@ def answer(
         return _never_released(asker)
     on_platform = asker.on_platform(asked)
     if asker.with_python(asker.on_page(on_platform)):
-        return None
+        unknown = minor is None and question.is_other_python
+        return _of_its_pythons(asker, on_platform) if unknown else None
     reasons = tuple(reasons_of(asker, on_platform))
     same = asker.best(asker.listed(on_platform))
     if same is not None:
@@ -152,12 +153,34 @@ def _another_python(asker: Asker, fact: WheelFact, reasons: tuple[str, ...]) -> 
     line = install_line(question.tool, wanted, fact.page)
     made = python_line(question.tool, python, question.platform, asker.text)
     elsewhere = fact.page not in question.pages
-    if ALL in question.pages and question.tool in {"pip", "uv pip"}:
+    if ALL in question.pages and question.tool in {"pip", "uv pip"} and not made.startswith("FROM "):
         then = tr("activate it, then the same line again")  # as it has old releases without a local version
     else:
-        then = after_python(question.tool, python, line, elsewhere=elsewhere)
+        then = after_python(question.tool, python, line, elsewhere=elsewhere, text=asker.text)
     fix = tr("Take Python 3.{minor}: `{made}`, {then}.", minor=python, made=made, then=then)
     return PackageAnswer(" ".join(reasons), " ".join((fix, *_for_cpu(asker, fact, wanted), *_to_stay(asker))))
+
+
+def _of_its_pythons(asker: Asker, facts: list[WheelFact]) -> PackageAnswer | None:
+    """Answer with the Pythons of what was asked for, where the one that is there is not told."""
+    listed = sorted({minor for fact in facts for minor in fact.listed})
+    if not listed:
+        return None
+    question, newest = asker.question, listed[-1]
+    cause = tr(
+        "{project} {version} has wheels for Python 3.{first} to 3.{last}, and the environment's is another.",
+        project=question.project,
+        version=question.exact or question.specifier,
+        first=listed[0],
+        last=newest,
+    )
+    made = python_line(question.tool, newest, question.platform, asker.text)
+    fact = next(fact for fact in facts if newest in fact.listed)
+    wanted = requirements(fact, question, newest, asker.text, asker.knowledge)
+    then = after_python(question.tool, newest, install_line(question.tool, wanted, fact.page))
+    return PackageAnswer(
+        cause, tr("Take Python 3.{minor}: `{made}`, {then}.", minor=newest, made=made, then=then)
+    )
 
 
 def _to_stay(asker: Asker) -> Iterator[str]:

@@ -12,9 +12,16 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.wheel import Platform
 
+_PYTHON_IMAGE = re.compile(r"\bFROM (?:\S{1,60}/)?python:3\.\d{1,2}(?:\.\d{1,2})?(-[a-z]{3,20})?")
 _OF_CUDA = re.compile(r"(?:linux\w*_x86_64|win_amd64)\.whl$")  # systems whose builds differ in CUDA
 _AGAIN = re.compile(r"pip install [^`]*--force-reinstall[^`]* torch==VERSION(?![^\s`])([^`]*)")
 _CUDA = re.compile(r"cu\d{2,3}")
+_OF_TOOLS: dict[Tool, str] = {  # what gives each another Python
+    "uv project": "uv python pin {python}",
+    "uv pip": "uv venv --python {python}",
+    "poetry": "poetry env use {python}",
+    "pixi": "pixi add python={python}",
+}
 
 
 def index_address(variant: str) -> str:
@@ -93,14 +100,12 @@ def install_line(tool: Tool, wanted: tuple[str, ...], page: str) -> str:
 
 
 def python_line(tool: Tool, minor: int, platform: Platform | None, text: str) -> str:
-    """Return the command that makes an environment with a Python."""
+    """Return the command that makes an environment with a Python, or an image."""
     python = f"3.{minor}"
-    if tool == "uv project":
-        return f"uv python pin {python}"
-    if tool == "poetry":
-        return f"poetry env use {python}"
-    if tool == "uv pip":
-        return f"uv venv --python {python}"
+    if image := _PYTHON_IMAGE.search(text):
+        return f"FROM python:{python}{image[1] or ''}"
+    if tool in _OF_TOOLS:
+        return _OF_TOOLS[tool].format(python=python)
     if re.search(
         r"\b(?:conda|mamba|micromamba) (?:create|activate|install|env)\b|/(?:mini|ana)conda3?/", text
     ):
@@ -108,17 +113,19 @@ def python_line(tool: Tool, minor: int, platform: Platform | None, text: str) ->
     return f"py -{python} -m venv .venv" if platform == "win-64" else f"python{python} -m venv .venv"
 
 
-def after_python(tool: Tool, minor: int, line: str, *, elsewhere: bool = False) -> str:
+def after_python(tool: Tool, minor: int, line: str, *, elsewhere: bool = False, text: str = "") -> str:
     """Return what is to be done once the Python is another; `elsewhere` is a page that was not looked at."""
+    if _PYTHON_IMAGE.search(text):
+        return tr("then `{line}`", line=f"RUN {line}")
     if tool == "uv project" and not elsewhere:
         return tr("then `uv sync`; `requires-python` in pyproject.toml must admit 3.{minor}", minor=minor)
     if tool == "poetry" and not elsewhere:
         below = minor + 1
         return tr(
-            'narrow `python = "..."` in pyproject.toml to below 3.{below}, then '
-            "`poetry lock && poetry install`",
+            'then `poetry install` (and narrow `python = "..."` in pyproject.toml to below 3.{below}, so '
+            "that poetry takes no newer one again)",
             below=below,
         )
-    if tool in {"uv project", "poetry"}:
+    if tool in {"uv project", "poetry", "pixi"}:
         return tr("then `{line}`", line=line)
     return tr("activate it, then `{line}`", line=line)

@@ -14,7 +14,7 @@ from gpuenv.explanation.reported_machine import ReportedMachine
 from gpuenv.model.wheel import Platform
 from gpuenv.signatures.reported import PackageFailure, Reported
 
-Tool = Literal["pip", "uv pip", "uv project", "poetry"]
+Tool = Literal["pip", "uv pip", "uv project", "poetry", "pixi"]
 
 PYPI = "pypi"
 ALL = "all"  # the page of PyTorch's that lists the builds of every variant
@@ -29,6 +29,7 @@ _OF_UV_PIP = re.compile(
     r"\[tool\.uv\.pip\](?:\n(?!\[)[^\n]*){0,40}"
 )  # which `uv sync` and `uv lock` do not read
 _BESIDE = re.compile(r"--extra-index-url|Looking in indexes: https?://\S+, ")
+_OF_PYTHON = {"abi", "python"}  # tags of a wheel that tell its Pythons
 _OLDEST = Version("0.4")  # PyPI has sources of torch 0.1.2 that only say that there is no wheel
 _PLATFORMS: tuple[tuple[str, Platform], ...] = (
     (r"(?:linux|manylinux\w*)_aarch64", "linux-aarch64"),
@@ -42,6 +43,7 @@ class WheelQuestion(Struct, frozen=True):
 
     `pages` are those that were looked at: PYPI, ALL, or variants whose index of PyTorch's it is. `offered`
     are the releases that were there instead, None where nothing is said of them. `exact` is the one version.
+    `is_other_python`: the files are for other Pythons than the one that is there, whichever that is.
     """
 
     project: str
@@ -53,6 +55,7 @@ class WheelQuestion(Struct, frozen=True):
     platform: Platform | None
     offered: tuple[Version, ...] | None
     tool: Tool
+    is_other_python: bool = False
 
 
 def question_of(
@@ -89,6 +92,7 @@ def question_of(
         platform=None if is_mac else _platform(tags, machine, reported),
         offered=_offered(facts.get("offered")),
         tool=tool,
+        is_other_python=facts.get("skipped_for") in _OF_PYTHON,
     )
 
 
@@ -152,6 +156,8 @@ def reads_other_table(tool: Tool, text: str) -> bool:
 
 def tool_of(text: str) -> Tool:
     """Return the tool whose words a text has."""
+    if re.search(r"\bpixi (?:add|install|run|shell)\b", text):  # which prints what uv in it says
+        return "pixi"
     if re.search(r"\buv (?:sync|add|lock|run)\b", text):
         return "uv project"
     if re.search(r"\buv pip\b|╰─▶", text):
