@@ -37,6 +37,13 @@ def test_variables_are_unset_as_the_shell_has_it() -> None:
     assert in_its_shell(fix, {"system": "linux"}) == fix
 
 
+def test_a_variable_before_a_command_is_set_as_the_shell_has_it() -> None:
+    fix = '`TORCH_CUDA_ARCH_LIST="8.6" pip install .`; `A_B=1` alone stays'
+    told = '`set "TORCH_CUDA_ARCH_LIST=8.6" & pip install .`; `A_B=1` alone stays'
+    assert in_its_shell(fix, {"system": "windows"}) == told
+    assert in_its_shell(fix, {"system": "linux"}) == fix
+
+
 def test_a_build_gets_the_capability_of_the_card_that_a_text_names() -> None:
     text = _RTX + "IndexError: list index out of range\narch_list[-1] += '+PTX'\n"
     fix = explain_text(text, {}).matches[0].fix

@@ -98,13 +98,15 @@ def memory_facts(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _free_share(values: Mapping[str, str]) -> dict[str, str]:
-    """Return `free_share`: which part of a card a server that found it too full may have, as 0.79."""
+    """Return which part of a card a server that found it too full may have: `free_percent` 79 of 0.79."""
     try:
         free, total = float(values["free_memory"]), float(values["total_memory"])
     except (KeyError, ValueError):
         return {}
-    share = int(free * 100 / total) - 1 if total else 0  # a hundredth less: what is free changes
-    return {"free_share": f"{share / 100:.2f}"} if share > 0 else {"free_share": "0"}
+    if not total:
+        return {}
+    percent = max(int(free * 100 / total) - 1, 0)  # one less: what is free changes
+    return {"free_percent": str(percent), "free_share": f"{percent / 100:.2f}"}
 
 
 def _other_process(text: str, own: float | None) -> tuple[str, float]:

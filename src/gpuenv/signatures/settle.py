@@ -15,6 +15,7 @@ from gpuenv.signatures.match import SignatureMatch
 
 _EXPORT = LazyRegex(r"\bexport ((?:[A-Za-z_]\w*=[^\s`;,]+ ?)+)")
 _UNSET = LazyRegex(r"\bunset ((?:[A-Z_]\w* ?)+)")
+_BEFORE = LazyRegex(r"(?<=`)((?:[A-Z][A-Z0-9_]*=[^\s`]+ )+)(?=[a-z])")
 _SUDO = LazyRegex(r"(?:(?<=`)|(?<=&& ))sudo (?=(?:apt|apt-get|dnf|yum) )")
 _WINDOWS = "windows"
 _PIP = LazyRegex(r"(?:\buv pip|(?<!uv )(?:\bpython3? -m )?\bpip3?) (install|uninstall|cache purge)\b([^`&]*)")
@@ -86,18 +87,20 @@ def filled(fix: str, facts: Mapping[str, str]) -> str:
 def in_its_shell(fix: str, facts: Mapping[str, str]) -> str:
     """Return a fix whose `export A=1 B=2` is `set "A=1" & set "B=2"` on Windows, where `unset` is `set` too.
 
-    Who is root already, as in the build of an image, installs packages without sudo, which images lack.
+    There `A=1 python ...` is `set "A=1" & python ...`. Who is root already, as in the build of an image,
+    installs packages without sudo, which images lack.
     """
     if "as_root" in facts and "sudo " in fix:
         fix = _SUDO.pattern.sub("", fix)
     if facts.get("system") != _WINDOWS:
         return fix
-    return _UNSET.pattern.sub(_as_unset, _EXPORT.pattern.sub(_as_set, fix))
+    fix = _UNSET.pattern.sub(_as_unset, _EXPORT.pattern.sub(_as_set, fix))
+    return _BEFORE.pattern.sub(lambda match: f"{_as_set(match)}& ", fix)
 
 
 def _as_set(match: re.Match[str]) -> str:
     space = " " if match[1].endswith(" ") else ""
-    return " & ".join(f'set "{pair}"' for pair in match[1].split()) + space
+    return " & ".join(f'set "{pair}"' for pair in match[1].replace('"', "").split()) + space
 
 
 def _as_unset(match: re.Match[str]) -> str:
