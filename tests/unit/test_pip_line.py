@@ -91,3 +91,16 @@ def test_a_release_whose_files_carry_no_local_version_is_asked_for_without_one(
     wanted: tuple[str, ...], line: str
 ) -> None:
     assert f"pip install {line} https://" in str(install_line(wanted, {}))
+
+
+def test_a_card_that_no_build_with_its_python_has_code_for_is_told_the_last_one() -> None:
+    text = (
+        "Python 3.11.9\n$ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader\n{}, 470.256.02\n"
+    )
+    assert fix_of(text.format("Tesla K40m"), "D16").startswith(
+        "the last with code for it is torch 1.3.0, for Python 3.6, 3.7: "
+    )
+    assert fix_of(text.format("GeForce GTX 680"), "D16").startswith(
+        "no release of torch has code for it any more"
+    )
+    assert fix_of(text.format("Tesla V100-SXM2-16GB"), "D16") == "replace it"

@@ -37,7 +37,7 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     `rocm_line` and `xpu_line` are what pip is given for the torch stack of the text, with the torch that
     changes least. Of AMD's there is `amd_gfx`, on Linux `amd_override`, the HSA_OVERRIDE_GFX_VERSION that
     people use where a build has no code for the card, and without either `amd_unsupported`. `amd_lacking` is
-    the card that the installed build is known to have no code for.
+    the card that the installed build is known to have no code for, `amd_coded` one that it has code for.
     """
     values = reported.values
     machine = machine_of(reported, load_knowledge(environ))
@@ -49,8 +49,9 @@ def card_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     if gfx is None:
         return {}
     facts = {"amd_gfx": gfx}
-    if _lacks(values.get("torch", ""), gfx, accelerators):
-        facts["amd_lacking"] = gfx
+    coded = _is_coded(values.get("torch", ""), gfx, accelerators)
+    if coded is not None:
+        facts["amd_coded" if coded else "amd_lacking"] = gfx
     override = _override(gfx, accelerators)
     if override is not None and machine.platform != _WINDOWS:
         facts["amd_override"] = override
@@ -154,15 +155,15 @@ def _gfx(values: Mapping[str, str], accelerators: Accelerators) -> str | None:
     return gfx if row is not None and row.kind == _ROCM else None
 
 
-def _lacks(torch: str, gfx: str, accelerators: Accelerators) -> bool:
-    """Whether all builds of a torch with its local version (2.5.1+rocm6.2) are without code for a card."""
+def _is_coded(torch: str, gfx: str, accelerators: Accelerators) -> bool | None:
+    """Whether a torch with its local version (2.5.1+rocm6.2) has code for a card; None where nobody knows."""
     release, _, local = torch.partition("+")
     targets = [
         build.targets
         for build in accelerators.builds
         if local and str(build.torch) == release and build.variant == local
     ]
-    return bool(targets) and not any(gfx in each for each in targets)
+    return any(gfx in each for each in targets) if targets else None
 
 
 def _line(

@@ -147,11 +147,12 @@ def _in_its_tool(matches: tuple[SignatureMatch, ...], reported: Reported) -> tup
 
 
 def _with_its_torch(fix: str, values: Mapping[str, str]) -> str:
-    if "torch==VERSION" not in fix or "torch" not in values:
+    torch = values.get("torch") or values.get("torch_named")
+    if torch is None or "torch==VERSION" not in fix:
         return fix
     from gpuenv.explanation.wheels.commands import with_its_torch  # noqa: PLC0415 - the matrices are large
 
-    return with_its_torch(fix, values["torch"])
+    return with_its_torch(fix, torch)
 
 
 def _each_once(matches: Iterable[SignatureMatch]) -> tuple[SignatureMatch, ...]:

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 from packaging.version import InvalidVersion, Version
 
-from gpuenv.explanation.reported_machine import ReportedMachine
+from gpuenv.explanation.reported_machine import ReportedMachine, target_of
 from gpuenv.explanation.wheels.commands import as_listed, index_address
+from gpuenv.explanation.wheels.facts import runs, wheel_facts
+from gpuenv.explanation.wheels.question import PYPI
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
@@ -52,6 +54,8 @@ def with_line(
         line = _companions(values, knowledge)
     elif match.check in _OF_THE_BUILD and command:
         line = _of_plan(command, values)
+    elif match.check == _ARCHITECTURE:
+        return replace(match, fix=_older_python(values, machine, knowledge) or match.fix)
     elif match.check in (_CPU, _DRIVER):
         line = _same_release(values, machine, knowledge)
     if line is None:
@@ -73,6 +77,37 @@ def _of_unknown_torch(
     kept = tr("a release that your project pins may stay where that index has it")
     fix = tr("{fix}: `{line}`", fix=tr("replace it with a build that runs here"), line=line)
     return replace(match, fix=tr("{fix} ({kept})", fix=fix, kept=kept))
+
+
+def _older_python(values: Mapping[str, str], machine: ReportedMachine, knowledge: Knowledge) -> str | None:
+    """Return what a card is told that no build of torch with the Python of the text has code for.
+
+    None where there are such builds: then it is another rule that they fail.
+    """
+    target = target_of(machine, knowledge)
+    platform = machine.platform or "linux-64"
+    fitting = [
+        fact
+        for fact in wheel_facts("torch", knowledge)
+        if fact.build.platform == platform and fact.page != PYPI and fact.listed
+        if target is not None and runs(fact, target, knowledge)
+    ]
+    if target is None or any(machine.python == f"3.{minor}" for fact in fitting for minor in fact.listed):
+        return None
+    if not fitting:
+        return tr(
+            "no release of torch has code for it any more: run on the CPU (device='cpu') or on another card"
+        )
+    last = fitting[-1]
+    line = install_line(with_companions(last.version, str(last.variant), values, knowledge), values)
+    pythons = ", ".join(f"3.{minor}" for minor in last.listed)
+    return tr(
+        "the last with code for it is torch {torch}, for Python {pythons}: in an environment with that Python"
+        " `{line}`, as far as the program runs with it; else the CPU (device='cpu') or another card",
+        torch=last.version,
+        pythons=pythons,
+        line=line,
+    )
 
 
 def _of_plan(command: str, values: Mapping[str, str]) -> str | None:
