@@ -163,6 +163,16 @@ def test_an_image_of_another_python_begins_with_that_python() -> None:
     assert "`FROM python:3.13-slim`, then `RUN pip install torch==2.5.1`" in match.fix
 
 
+def test_an_index_that_has_ended_is_left_for_one_of_the_same_cuda_generation() -> None:
+    match = first(
+        "Python 3.13.5\n> pip install torch --index-url https://download.pytorch.org/whl/cu121\n"
+        "ERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"
+        "ERROR: No matching distribution found for torch\nC:\\work> ver\n"
+    )
+    assert "The index cu121 ends with torch 2.5.1" in match.cause
+    assert "whl/cu12" in match.fix
+
+
 def test_the_python_follows_from_what_pip_offers_where_the_text_does_not_say_it() -> None:
     offered = "(from versions: 2.2.0, 2.2.1, 2.2.2, 2.3.0)"
     match = first(

@@ -216,3 +216,20 @@ def test_nothing_follows_from_what_is_not_reported() -> None:
 def test_a_runner_or_machine_that_is_to_have_no_gpu_lacks_none(text: str, *, lacks_one: bool) -> None:
     asked = ">>> torch.cuda.is_available()\nFalse\n"
     assert is_without_gpu(read(f"{asked}{text}")) is lacks_one
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("RTX 5070, driver 576.02. Python 3.11", {"driver": "576.02", "python": "3.11"}),
+        ("Driver Version: 550.54.15 \nwith driver 560.94", {"driver": "550.54.15"}),
+        ("CUDA 12 requires driver 525.60.13 or newer", {}),
+        ("it needs Python 3.9 or newer", {}),
+        ("(win10, py3.9)", {"platform": "win10", "python": "3.9"}),
+        ("Windows 11 with WSL2", {}),
+    ],
+)
+def test_what_a_person_says_counts_where_no_program_prints_it(text: str, told: dict[str, str]) -> None:
+    facts = read_reported(text, load_reports()).facts
+    names = ("driver", "python", "platform")
+    assert {name: facts[name].value for name in names if name in facts} == told

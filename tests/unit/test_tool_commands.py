@@ -32,6 +32,20 @@ LINE = (
                 "`pixi add --pypi torchvision==0.21.0`: its own"
             ),
         ),
+        (
+            {"pipenv"},
+            LINE,
+            "`pipenv install torchvision==0.21.0 --index https://h/whl/cu124`: its own",
+        ),
+        ({"pdm"}, "`pip uninstall -y triton`", "`pdm remove triton`"),
+        (
+            {"pdm"},
+            LINE,
+            (
+                '`[[tool.pdm.source]] name = "pytorch-cu124" url = "https://h/whl/cu124"` (three lines) in '
+                "pyproject.toml, then `pdm add torchvision==0.21.0`: its own"
+            ),
+        ),
         ({"pixi"}, "`pip uninstall -y triton`", "`pixi remove --pypi triton`"),
         ({"pixi"}, "`pip install -e .`", "`pixi run pip install -e .`"),
         ({"poetry"}, '`python -m pip install -U "numpy<2"`', '`poetry add "numpy<2"`'),

@@ -144,8 +144,10 @@ def _of_set(
     if wheels.by_version:
         return _file(project, fitting, torch, variant, platform, facts, knowledge, wheels.page)
     page = wheels.page.format(torch=f"{torch.major}.{torch.minor}", variant=variant)
-    pin = f"=={facts[project]}" if project in facts else ""
-    return f"{_FORCED} --no-cache-dir {project}{pin} -f {page}"
+    asked = facts.get("wheels_asked", "").split()
+    beside = [name for name in wheels.projects if name != project and (name in asked or name in facts)]
+    pinned = (f"{name}=={facts[name]}" if name in facts else name for name in (project, *beside))
+    return f"{_FORCED} --no-cache-dir {' '.join(pinned)} -f {page}"
 
 
 def _is_for(item: KnownWheels, variant: Variant) -> bool:

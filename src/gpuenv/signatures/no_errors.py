@@ -38,9 +38,12 @@ _EXCEPTION = LazyRegex(r"(?m)^\S{0,80}(?:Error|Exception|Warning|Exit|Interrupt)
 _OVERCOME = (  # what says that a trouble is there, what says that it is over, and what says that it is not
     ("entering retry loop", "Network error resolved", "Network error ("),
     ("WARNING: Retrying (Retry(", "Successfully installed ", "\nERROR: "),
+    ("does not match the project environment path", "\nTrue", "Error: "),
     ("NCCL INFO ", "Init COMPLETE", "NCCL WARN "),
 )
-_TROUBLE = LazyRegex(r"(?i)could not|cannot|unable|fail|error|refused|retry|timed? ?out|missing")
+_TROUBLE = LazyRegex(
+    r"(?i)could not|cannot|unable|fail|error|refused|retry|timed? ?out|missing|does not match"
+)
 _STEP = LazyRegex(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
 _DONE = ": finished with status 'done'"
 _GOES_ON = LazyRegex(r"running (?:bdist_wheel|build|build_py|build_ext|install)\b|building '\S+' extension")

@@ -27,6 +27,9 @@ _OTHER_GPU = "other_gpu_available"  # the fact that torch can use a GPU of Apple
 _NO = ("False", "No", "0")
 _MEANT_FOR_CPU = ("ci_runner", "no_gpu_said")  # facts of a machine that has no GPU on purpose
 
+_SAID = {"driver_said": "driver", "python_said": "python", "platform_said": "platform"}  # in a sentence
+_OF_LINUX = ("docker", "linux_path", "ubuntu", "wsl")  # facts beside which a named Windows is the host
+
 SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
 
 
@@ -145,6 +148,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
                         varied.add(name)
                     if name not in facts or facts[name][0] <= match.start(name):
                         facts[name] = match.start(name), value
+    _take_said(facts)
     lines = _LineNumbers(text, spans[-1][0])
     return Reported(
         {name: _placed(item, lines) for name, item in facts.items()},
@@ -153,6 +157,15 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
         frozenset(varied),
         _failures(failed, lines),
     )
+
+
+def _take_said(facts: dict[str, tuple[int, str]]) -> None:
+    """Take what a person says of the machine in a sentence where no program prints it."""
+    for said, name in _SAID.items():
+        found = facts.pop(said, None)
+        is_host = name == "platform" and any(fact in facts for fact in _OF_LINUX)
+        if found and name not in facts and not is_host:
+            facts[name] = found
 
 
 def _keep_failed(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Mapping
+from functools import partial
 
 from msgspec.structs import replace
 
-from gpuenv.i18n.messages import tr
+from gpuenv.i18n.messages import N_, gettext, tr
 from gpuenv.signatures.cases import first_case
 from gpuenv.signatures.clauses import fitting_fix
 from gpuenv.signatures.lazy_regex import LazyRegex
@@ -41,6 +42,23 @@ _INSTALLS = LazyRegex(
     r"(?!run|cache|env|config|list)"
 )
 _OF_IMAGES = LazyRegex(r"Dockerfile|\bRUN\b|\bFROM\b|[Ii]mage|docker run")
+_FILES_OF = {  # tools that write what is added into a file: what they type, and how the file names an index
+    "pixi": (
+        "pixi add --pypi",
+        "pixi remove --pypi",
+        "pixi clean cache",
+        'extra-index-urls = ["{index}"]',
+        N_("under [pypi-options] in pixi.toml, then"),
+    ),
+    "pipenv": ("pipenv install", "pipenv uninstall", "pipenv --clear", " --index {index}", ""),
+    "pdm": (
+        "pdm add",
+        "pdm remove",
+        "pdm cache clear",
+        '[[tool.pdm.source]] name = "pytorch-{name}" url = "{index}"',
+        N_("(three lines) in pyproject.toml, then"),
+    ),
+}
 _PLAIN = LazyRegex(r"(?: (?:-U|--upgrade|[\"']?[A-Za-z][^\s\"']*[\"']?))+\s*")
 
 
@@ -123,8 +141,9 @@ def in_its_tool(fix: str, facts: Container[str]) -> str:
     if "pip " not in fix or _OWN.pattern.search(fix):
         return fix
     change = _of_project if "uv_project" in facts else _of_uv if "uv" in facts else None
-    if "pixi" in facts:
-        change = _of_pixi
+    tool = next((name for name in _FILES_OF if name in facts), None)
+    if tool:
+        change = partial(_by_file, tool=tool)
     if change is None and "poetry" in facts:
         change = _of_poetry
     if change is None:
@@ -187,19 +206,21 @@ def _of_poetry(match: re.Match[str]) -> str:
     return f"poetry run {match[0]}" if match[1] != "cache purge" else match[0]
 
 
-def _of_pixi(match: re.Match[str]) -> str:
-    """Return what changes pixi.toml, behind the index that it has to name: no option does."""
+def _by_file(match: re.Match[str], tool: str) -> str:
+    """Return what changes the file of a tool, behind the index that it has to name where no option does."""
+    add, remove, cache, index_said, then = _FILES_OF[tool]
     rest = match[2]
     if match[1] == "uninstall":
-        return f"pixi remove --pypi{rest.replace(' -y', '', 1)}"
+        return f"{remove}{rest.replace(' -y', '', 1)}"
     if match[1] == "cache purge":
-        return "pixi clean cache"
+        return cache
     if " -r " in rest or " -e " in rest or "..." in rest or ".whl" in rest or " -f " in rest:
-        return f"pixi run {match[0]}"
+        return f"{tool} run {match[0]}"
     bare = _OF_PIP_ALONE.pattern.sub("", rest)
     index = _INDEX.pattern.search(bare)
-    line = f"pixi add --pypi{_INDEX.pattern.sub('', bare)}"
+    line = f"{add}{_INDEX.pattern.sub('', bare)}"
     if index is None:
         return line
-    then = tr("under [pypi-options] in pixi.toml, then")
-    return f'extra-index-urls = ["{index[1]}"]` {then} `{line}'
+    if not then:
+        return f"{line}{index_said.format(index=index[1])}"
+    return f"{index_said.format(index=index[1], name=index[2])}` {gettext(then)} `{line}"

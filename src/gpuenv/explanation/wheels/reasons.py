@@ -10,6 +10,7 @@ from gpuenv.explanation.wheels.facts import WheelFact, lies_on, nearness, runs
 from gpuenv.explanation.wheels.question import ALL, PYPI, WheelQuestion
 from gpuenv.i18n.messages import N_, gettext, series, tr
 from gpuenv.knowledge.knowledge import Knowledge
+from gpuenv.model.variant import Variant
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.target import Target
 
@@ -58,6 +59,7 @@ class Asker(Struct, frozen=True):
         newest_first = tuple(-part for part in fact.version.release)
         platform = ("linux-64", "win-64", "linux-aarch64").index(fact.build.platform)
         return (
+            _is_of_other_major(fact, asked),
             newest_first,
             asked is None and fact.page != PYPI,
             nearness(fact, asked),
@@ -70,6 +72,12 @@ class Asker(Struct, frozen=True):
         """The variant that was asked for, by a local version or by an index."""
         pages = (page for page in self.question.pages if page not in {PYPI, ALL})
         return self.question.local or next(pages, None)
+
+
+def _is_of_other_major(fact: WheelFact, asked: str | None) -> bool:
+    """Whether a build's CUDA needs another generation of drivers than the one that was asked for."""
+    own, wanted = fact.variant.cuda, Variant(asked).cuda if asked else None
+    return wanted is not None and (own is None or own.major != wanted.major)
 
 
 def reasons_of(asker: Asker, on_platform: list[WheelFact]) -> Iterator[str]:
