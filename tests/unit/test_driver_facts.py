@@ -6,6 +6,7 @@ import pytest
 
 from gpuenv.explanation.card_facts import driver_facts
 from gpuenv.explanation.explain import load_reports
+from gpuenv.explanation.text_facts import facts_of
 from gpuenv.planning.load_knowledge import load_knowledge
 from gpuenv.signatures.reported import read_reported
 
@@ -13,7 +14,8 @@ TOO_OLD = "The NVIDIA driver on your system is too old (found version {number}).
 
 
 def facts(text: str) -> dict[str, str]:
-    return driver_facts(read_reported(text, load_reports()), load_knowledge())
+    reported = read_reported(text, load_reports())
+    return driver_facts(reported, reported.values.get("torch_release"), load_knowledge())
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,28 @@ def test_the_torch_that_is_there_stays_where_it_has_a_build_for_the_driver(torch
 )
 def test_without_a_driver_that_is_known_nothing_is_said(text: str) -> None:
     assert "driver_line" not in facts(text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "number", "line"),
+    [
+        (
+            "conda install pytorch==1.7.1 torchvision==0.8.2 cudatoolkit=10.2 -c pytorch",
+            10010,
+            "conda install pytorch=1.7.1 torchvision=0.8.2 cudatoolkit=10.1 -c pytorch",
+        ),
+        ("conda install pytorch=2.1.0 pytorch-cuda=12.1 -c pytorch -c nvidia", 11080, "pytorch-cuda=11.8"),
+        (
+            "conda install pytorch=1.9.0 cudatoolkit=10.2 -c pytorch",
+            10010,
+            "pytorch=1.8.1",
+        ),  # 1.9 has no 10.1
+        ("conda install pytorch=0.4.1 cuda92 -c pytorch", 9000, "pytorch=1.0.0 cuda90"),  # the oldest known
+    ],
+)
+def test_conda_is_given_the_build_for_the_driver_of_the_same_release_or_the_nearest(
+    asked: str, number: int, line: str
+) -> None:
+    text = f"{asked}\n{TOO_OLD.format(number=number)}"
+    told = facts_of(read_reported(text, load_reports()), {}, {"conda_driver_line"})
+    assert line in told["conda_driver_line"]

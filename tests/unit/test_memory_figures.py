@@ -29,6 +29,7 @@ def read(text: str) -> dict[str, str]:
     [
         (NEW.format("40.00 GiB", "30.00 GiB"), "too-large"),
         (NEW.format("22.78 GiB", "12.73 GiB") + OWN.format(18.73) + HELD.format(9.08, 9.35), "request"),
+        (NEW.format("3.20 GiB", "0.40 GiB").replace("capacity", "capacty") + HELD.format(30.8, 0.1), "full"),
         (NEW.format("1.00 GiB", "90.00 MiB") + HELD.format(20.0, 9.35), "fragmented"),
         (NEW.format("20.00 MiB", "0 bytes") + OWN.format(31.4), "full"),
         (NEW.format("20.00 MiB", "9.00 MiB") + OWN.format(8.01), "other"),

@@ -94,11 +94,11 @@ def cuda_facts(reported: Reported, environ: Mapping[str, str]) -> dict[str, str]
     return facts
 
 
-def driver_facts(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
+def driver_facts(reported: Reported, release: str | None, knowledge: Knowledge) -> dict[str, str]:
     """Return `driver_cuda`, which a text's driver supports at most (11.4), and what installs torch for it.
 
-    `driver_line` has the torch nearest to the text's that the driver runs, by minor-version compatibility
-    too, with the companions that the text names, for its Python and its GPUs as far as they are known.
+    `driver_line` has the torch nearest to `release`, the text's, that the driver runs, by minor-version
+    compatibility too, with the companions that the text names, for its Python and GPUs where they are known.
     """
     machine = machine_of(reported, knowledge)
     platform = machine.platform or "linux-64"
@@ -118,7 +118,7 @@ def driver_facts(reported: Reported, knowledge: Knowledge) -> dict[str, str]:
         if fact.build.platform == platform and fact.page != PYPI and runs(fact, target, knowledge)
         if fact.listed and (minor is None or minor in fact.listed)
     ]
-    for torch in _nearest_first({fact.version for fact in fitting}, reported.values.get("torch_release")):
+    for torch in _nearest_first({fact.version for fact in fitting}, release):
         builds = [fact.build for fact in fitting if fact.version == torch]
         if variant := served(builds, driver, system, knowledge):
             wanted = with_companions(torch, str(variant), reported.values, knowledge)

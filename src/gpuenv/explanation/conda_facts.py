@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from packaging.version import Version
+from packaging.version import InvalidVersion, Version
 
 from gpuenv import matrices
-from gpuenv.explanation.reported_machine import driver_cuda_of, machine_of
+from gpuenv.explanation.reported_machine import driver_cuda_of, driver_of, machine_of
 from gpuenv.explanation.wheels.commands import index_address
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.knowledge.records import Row
+from gpuenv.knowledge.records import DriverOs, Row
 from gpuenv.model.variant import CudaVersion, parse_cuda_version
 from gpuenv.model.wheel import Platform, TorchBuild
 from gpuenv.signatures.reported import Reported
@@ -48,6 +48,42 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
     channel = _PYTORCH if "conda_pytorch_channel" in facts else _FORGE
     of_release = [row for row in rows if row["channel"] == channel and _is(row["torch"], asked)]
     return found | _python(facts.get("conda_python_asked", ""), of_release)
+
+
+def conda_driver_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
+    """Return `conda_driver_line`: what conda is given for the pytorch of a text that its driver runs.
+
+    That is the same release where the channel pytorch has one for `driver_cuda` at most, else the nearest
+    older or, before the first, newer one, with the companions that the text asks conda for; its Python stays.
+    """
+    machine = machine_of(reported, knowledge)
+    platform = machine.platform or "linux-64"
+    system: DriverOs = "windows" if platform == "win-64" else "linux"
+    with suppress(InvalidVersion, ValueError):
+        driver = Version(driver_of(reported, knowledge, windows=system == "windows") or "")
+        asked = Version(facts.get("conda_torch") or facts["torch_release"])
+        newest = knowledge.driver_cuda(driver, system)
+        python = facts.get("conda_python_asked") or machine.python or ""
+        served = [
+            (Version(row["torch"]), parse_cuda_version(row["cuda"]), row)
+            for row in matrices.load("conda")
+            if row["channel"] == _PYTORCH and row["platform"] == platform and row["cuda"]
+            if not python or f"cp{python.replace('.', '')}" in row["pythons"]
+        ]
+        own = [item for item in served if newest and item[1] <= newest]
+        if own:
+            release = max((item[0] for item in own if item[0] <= asked), default=min(item[0] for item in own))
+            row = max((item for item in own if item[0] == release), key=lambda item: item[1])[2]
+            return {"driver_cuda": str(newest), "conda_driver_line": _conda_line(str(release), row, facts)}
+    return {}
+
+
+def _conda_line(release: str, row: Row, facts: Mapping[str, str]) -> str:
+    """Return the line for a row: `conda install pytorch=1.7.1 cudatoolkit=10.1 -c pytorch`."""
+    own = [f"{name}={row[name][0]}" for name in _COMPANIONS if f"conda_{name}" in facts and row.get(name)]
+    needs = [need.removesuffix(".*").replace(" ", "=", 1) for need in row["requires"]]
+    channels = [f"-c {name}" for name in row["channels"] if name != _FORGE]
+    return " ".join(("conda install", f"pytorch={release}", *own, *needs, *channels))
 
 
 def _is(release: str, asked: str) -> bool:

@@ -52,10 +52,7 @@ def facts_of(
         from gpuenv.explanation.package_facts import release_facts  # noqa: PLC0415 - the matrices are large
 
         facts |= release_facts(facts, _knowledge(environ))
-    if "driver_line" in asked:
-        from gpuenv.explanation.card_facts import driver_facts  # noqa: PLC0415 - the matrices are large
-
-        facts |= driver_facts(reported, _knowledge(environ))
+    facts |= _of_driver(reported, environ, asked, facts)
     if "conda_torch" in facts and any(name in asked for name in _OF_CONDA):
         from gpuenv.explanation.conda_facts import conda_facts  # noqa: PLC0415 - the matrices are large
 
@@ -78,6 +75,22 @@ def facts_of(
     from gpuenv.explanation.card_facts import card_facts  # noqa: PLC0415 - planning is much
 
     return facts | card_facts(reported, environ or {})
+
+
+def _of_driver(
+    reported: Reported, environ: Mapping[str, str] | None, asked: Container[str], facts: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what is typed for a torch that the text's driver runs: for pip, and for conda's torch."""
+    found: dict[str, str] = {}
+    if "driver_line" in asked:
+        from gpuenv.explanation.card_facts import driver_facts  # noqa: PLC0415 - the matrices are large
+
+        found = driver_facts(reported, facts.get("torch_release"), _knowledge(environ))
+    if "conda_driver_line" in asked and ("conda_torch" in facts or {"conda_build", "torch"} <= facts.keys()):
+        from gpuenv.explanation.conda_facts import conda_driver_facts  # noqa: PLC0415 - the matrices are large
+
+        found |= conda_driver_facts(reported, facts, _knowledge(environ))
+    return found
 
 
 def _knowledge(environ: Mapping[str, str] | None) -> Knowledge:

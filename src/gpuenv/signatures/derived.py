@@ -18,6 +18,7 @@ _GIB = 2.0**10
 _SHARE = 0.2  # of the card: what is less is no reason by itself
 _CONTEXT = 1.2 * _GIB  # that a process holds besides what torch reserves
 _ONE_REQUEST = 0.1  # of the card: a single tensor of that size can be made smaller
+_FULL = 0.9  # of the card, by one process: whatever is asked for next does not fit
 _NEEDED = ("oom_asked", "oom_total", "oom_free")
 _HELD_BY = re.compile(r"(\d{1,10}) [a-z]{1,10} (\d[\d.]* \w{2,5})")  # 2211 has 9.10 GiB
 
@@ -94,7 +95,8 @@ def memory_facts(values: Mapping[str, str]) -> dict[str, str]:
         return {}
     if unused + free >= asked and unused >= max(asked, _SHARE / 2 * total):
         return facts | {"oom_reason": "fragmented"}
-    return facts | {"oom_reason": "request" if asked >= _ONE_REQUEST * total else "full"}
+    is_one = asked >= _ONE_REQUEST * total and (own or held + unused) < _FULL * total
+    return facts | {"oom_reason": "request" if is_one else "full"}
 
 
 def _free_share(values: Mapping[str, str]) -> dict[str, str]:
