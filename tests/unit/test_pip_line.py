@@ -40,6 +40,14 @@ def test_another_build_of_the_same_release_is_put_in_by_force() -> None:
     )
 
 
+def test_a_torch_whose_cuda_build_was_replaced_comes_back_with_its_companions_variant() -> None:
+    text = "C:\\w> pip list\ntorch 2.3.1\ntorchvision 0.18.0+cu121\ntorchaudio 2.3.0+cu121\n"
+    assert fix_of(text, "D40") == (
+        "replace it: `python -m pip install torch==2.3.1+cu121 torchvision==0.18.1+cu121 "
+        f"torchaudio==2.3.1+cu121 {INDEX}/cu121`"
+    )
+
+
 def test_the_versions_of_a_plan_are_what_is_typed() -> None:
     plan = "gpuenv plan torch==2.1.2+cu118 torchvision==0.16.2+cu118 --driver 566.03 --gpu 8.6"
     assert fix_of("torch==2.1.2\n", "D01", plan) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matrix_tables.facts import DATA, Row, read_toml
 from matrix_tables.regex_words import words_needed
 
-_TABLES = ("reports.toml", "reports_labels.toml", "reports_running.toml")
+_TABLES = ("reports.toml", "reports_labels.toml", "reports_running.toml", "reports_installing.toml")
 
 
 def build_reports() -> list[Row]:

@@ -17,7 +17,7 @@ from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
 from gpuenv.model.variant import Variant
-from gpuenv.model.wheel import TorchBuild
+from gpuenv.model.wheel import Platform, TorchBuild
 from gpuenv.resolution.candidate import release_of
 from gpuenv.signatures.match import SignatureMatch
 from gpuenv.signatures.reported import Reported
@@ -121,14 +121,33 @@ def _companions(values: Mapping[str, str], knowledge: Knowledge) -> str | None:
     except InvalidVersion:
         return None
     known = knowledge.companions_of(release_of(torch))
-    local = f"+{torch.local}" if torch.local else ""
+    lost = _lost_variant(torch, values, knowledge)
+    local = f"+{lost or torch.local}" if lost or torch.local else ""
     wanted = [
         f"{name}=={known[name][0].base_version}{local}"
         for name in _COMPANIONS
         if name in values and known.get(name)
     ]
+    if lost:
+        wanted.insert(0, f"torch=={release_of(torch)}+{lost}")
     forced = any(_is_other_build(text, values) for text in wanted)
     return install_line(wanted, values, forced=forced)
+
+
+def _lost_variant(torch: Version, values: Mapping[str, str], knowledge: Knowledge) -> str | None:
+    """Return the CUDA that the companions still have, where a build for the CPU took torch's place."""
+    found = (_LOCAL.search(values.get(name, "")) for name in _COMPANIONS)
+    variants = {match[1] for match in found if match}
+    on_windows = values.get("windows_path") and not torch.local
+    if len(variants) != 1 or not (on_windows or torch.local == "cpu"):
+        return None
+    variant = variants.pop()
+    platform: Platform = "win-64" if values.get("windows_path") else "linux-64"
+    builds = knowledge.builds_of(platform)
+    release = release_of(torch)
+    return next(
+        (variant for build in builds if (build.torch, str(build.variant)) == (release, variant)), None
+    )
 
 
 def _is_other_build(requirement: str, values: Mapping[str, str]) -> bool:
@@ -164,7 +183,8 @@ def with_companions(
 ) -> tuple[str, ...]:
     """Return the requirements of a build of torch, and of its companions that a text has."""
     known = knowledge.companions_of(torch)
-    names = [name for name in _COMPANIONS if name in values and known.get(name)]
+    there = values.keys() | {name.removeprefix("wants_") for name in values}
+    names = [name for name in _COMPANIONS if name in there and known.get(name)]
     return (f"torch=={torch}+{variant}", *(f"{name}=={known[name][0]}+{variant}" for name in names))
 
 

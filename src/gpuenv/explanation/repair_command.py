@@ -14,6 +14,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.environments.store import find_place
 from gpuenv.explanation.reported_machine import ReportedMachine, python_of, reported_torch
+from gpuenv.explanation.wheels.facts import JUDGED
 from gpuenv.formats.shell import render_command
 from gpuenv.i18n.messages import tr
 from gpuenv.model.errors import GpuenvError, Unsatisfiable
@@ -169,7 +170,11 @@ def _with_torch(requirements: tuple[str, ...], torch: Version) -> tuple[str, ...
 
 def _exact(wanted: tuple[str, ...], plan: Plan) -> tuple[str, ...]:
     """Return the requirements with the versions that were planned for the torch stack."""
-    versions = {package.name: package.version for package in plan.packages if package.name in STACK}
+    versions = {
+        package.name: package.version if package.name in JUDGED else package.version.partition("+")[0]
+        for package in plan.packages
+        if package.name in STACK
+    }  # the others have no build of their own for each CUDA
     names = {canonicalize_name(Requirement(text).name): text for text in ("torch", *wanted)}
     return tuple(f"{name}=={versions[name]}" if name in versions else text for name, text in names.items())
 
