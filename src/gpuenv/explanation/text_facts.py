@@ -61,8 +61,7 @@ def facts_of(
         from gpuenv.explanation.card_facts import capability_fact  # noqa: PLC0415 - the matrices are large
 
         facts |= capability_fact(reported, _knowledge(environ))
-    if reported.failures:
-        facts |= _unbuilt(reported)
+    facts |= _unbuilt(reported) or _owner(reported)
     facts |= memory_facts(values)
     if "wanted_cuda" in values:
         facts |= _wanted_driver(values["wanted_cuda"], environ)
@@ -113,6 +112,15 @@ def _unbuilt(reported: Reported) -> dict[str, str]:
     name = failure.facts["unbuilt"]
     asked = f"{name}=={version}" if version else name
     return {"unbuilt_asked": asked, "unbuilt_release": asked}
+
+
+def _owner(reported: Reported) -> dict[str, str]:
+    """Return `unbuilt_asked` of the installed package whose compiled part does not fit torch."""
+    module = _canonical(reported.value("extension") or "")
+    for name, fact in reported.packages.items():
+        if module == name or re.fullmatch(rf"{re.escape(name)}-(?:cuda|c|ext|kernels|cpp|2-cuda)", module):
+            return {"unbuilt_asked": f"{name}=={fact.value.partition('+')[0]}"}
+    return {}
 
 
 def _canonical(name: str) -> str:
