@@ -49,6 +49,14 @@ LINE = (
         ({"pixi"}, "`pip uninstall -y triton`", "`pixi remove --pypi triton`"),
         ({"pixi"}, "`pip install -e .`", "`pixi run pip install -e .`"),
         ({"poetry"}, '`python -m pip install -U "numpy<2"`', '`poetry add "numpy<2"`'),
+        (
+            {"poetry"},
+            LINE,
+            (
+                "`poetry source add --priority explicit pytorch-cu124 https://h/whl/cu124 && "
+                "poetry add --source pytorch-cu124 torchvision==0.21.0`: its own"
+            ),
+        ),
         ({"poetry"}, "`pip install --no-deps x`", "`poetry run pip install --no-deps x`"),
     ],
 )

@@ -68,11 +68,18 @@ def with_line(
 def _of_unknown_torch(
     match: SignatureMatch, command: str | None, values: Mapping[str, str]
 ) -> SignatureMatch:
-    """Return a match that tells a GPU which torch has no code for with the line of the plan for that GPU."""
-    if match.settled or match.checks[:1] != (_ARCHITECTURE,) or not _TOLD & {*dict(match.facts)}:
-        return match
-    line = _of_plan(command or "", values)
+    """Return a match with the line of the plan for the text's GPU, where that repairs what it tells.
+
+    That is a GPU which torch has no code for, or a build for the CPU.
+    """
+    line = None if match.settled else _of_plan(command or "", values)
     if line is None:
+        return match
+    if match.checks == (_CPU,) and "torch" not in values:
+        cause = tr("torch is installed in its build for the CPU")
+        fix = tr("{fix}: `{line}`", fix=tr("put the CUDA build in its place"), line=line)
+        return replace(match, cause=cause, fix=fix, settled=True)
+    if match.checks[:1] != (_ARCHITECTURE,) or not _TOLD & {*dict(match.facts)}:
         return match
     kept = tr("a release that your project pins may stay where that index has it")
     fix = tr("{fix}: `{line}`", fix=tr("replace it with a build that runs here"), line=line)

@@ -201,9 +201,19 @@ def _of_project(match: re.Match[str]) -> str:
 
 
 def _of_poetry(match: re.Match[str]) -> str:
-    if match[1] == "install" and _PLAIN.pattern.fullmatch(match[2]) and not match[0].startswith("uv"):
+    """Return what changes the project: what pip installs beside it the next `poetry install` undoes."""
+    if match[0].startswith("uv") or match[1] == "cache purge":
+        return match[0]
+    bare = _OF_PIP_ALONE.pattern.sub("", match[2])
+    index = _INDEX.pattern.search(bare)
+    names = _INDEX.pattern.sub("", bare)
+    if match[1] == "install" and index and _PLAIN.pattern.fullmatch(names):
+        source = f"pytorch-{index[2]}"
+        add = f"poetry add --source {source}{names}"
+        return f"poetry source add --priority explicit {source} {index[1]} && {add}"
+    if match[1] == "install" and _PLAIN.pattern.fullmatch(match[2]):
         return f"poetry add{re.sub(r' (?:-U|--upgrade)(?= )', '', match[2])}"
-    return f"poetry run {match[0]}" if match[1] != "cache purge" else match[0]
+    return f"poetry run {match[0]}"
 
 
 def _by_file(match: re.Match[str], tool: str) -> str:

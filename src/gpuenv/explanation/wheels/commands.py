@@ -32,13 +32,17 @@ def index_address(variant: str) -> str:
 
 
 def with_its_torch(fix: str, torch: str) -> str:
-    """Return a fix that installs `torch==VERSION` anew with the torch that a text has, from its index."""
+    """Return a fix that installs `torch==VERSION` anew with the torch that a text has, from its index.
+
+    A line that names an index stays: which one a release is on, it says beside it.
+    """
     release, _, local = torch.partition("+")
     index = f" --index-url {index_address(local)}" if _CUDA.fullmatch(local) else ""
 
     def named(match: re.Match[str]) -> str:
-        line = match[0].replace("torch==VERSION", f"torch=={release}")
-        return line if "index-url" in match[1] else line + index
+        if "index-url" in match[1]:
+            return match[0]
+        return match[0].replace("torch==VERSION", f"torch=={release}") + index
 
     return _AGAIN.sub(named, fix)
 
