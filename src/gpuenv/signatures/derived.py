@@ -35,6 +35,8 @@ def derived_facts(values: Mapping[str, str], companions: Iterable[Mapping[str, A
     from packaging.version import InvalidVersion, Version  # noqa: PLC0415 - takes long to load
 
     facts = _of_python(values.get("python") or values.get("python_prerelease", ""))
+    if "driver" in values:
+        facts["driver_branch"] = values["driver"].partition(".")[0]
     running, built_for = values.get("running_kernel"), values.get("dkms_kernel")
     if running and built_for and running != built_for:
         facts["unbuilt_kernel"] = running
