@@ -163,6 +163,15 @@ def test_an_image_of_another_python_begins_with_that_python() -> None:
     assert "`FROM python:3.13-slim`, then `RUN pip install torch==2.5.1`" in match.fix
 
 
+def test_an_index_that_was_given_in_pypis_place_is_given_beside_it() -> None:
+    match = first(
+        "$ uv add torch==2.7.0 --index-url https://download.pytorch.org/whl/cu126\n"
+        "  x No solution found when resolving dependencies:\n"
+        "  ╰─▶ Because ninja was not found in the package registry and your project depends on ninja>=1.11,\n"
+    )
+    assert "`uv add torch==2.7.0 --index pytorch-cu126=https://download.pytorch.org/whl/cu126`" in match.fix
+
+
 def test_an_index_that_has_ended_is_left_for_one_of_the_same_cuda_generation() -> None:
     match = first(
         "Python 3.13.5\n> pip install torch --index-url https://download.pytorch.org/whl/cu121\n"

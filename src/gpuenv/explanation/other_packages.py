@@ -9,7 +9,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.wheels.answer import PackageAnswer
-from gpuenv.explanation.wheels.commands import after_python, install_line, python_line
+from gpuenv.explanation.wheels.commands import after_python, index_address, install_line, python_line
 from gpuenv.explanation.wheels.facts import JUDGED
 from gpuenv.explanation.wheels.question import PYPI, Tool, WheelQuestion
 from gpuenv.i18n.messages import series, tr
@@ -23,6 +23,7 @@ _BUILD_TOOLS = frozenset(
     {"setuptools", "wheel", "hatchling", "flit-core", "poetry-core", "ninja", "packaging"}
 )
 _UV_INDEX = re.compile(r"\[\[tool\.uv\.index\]\]\s{1,8}name ?= ?[\"']([\w-]{1,60})[\"']")
+_UV_ADD = re.compile(r"\buv add ([^\n`]{1,200}?) --(?:default-index|index-url)[ =]\S")
 
 
 def on_torchs_index_only(
@@ -57,10 +58,23 @@ def on_torchs_index_only(
     wanted = f"{named}=={version}" if version else named
     index = _UV_INDEX.search(text)
     if question.tool == "uv project":
-        return PackageAnswer(cause, _explicit(index[1] if index else "pytorch", named))
+        fix = _explicit(index[1], named) if index else _beside_pypi(question, text)
+        return PackageAnswer(cause, fix or _explicit("pytorch", named))
     line = install_line(question.tool, (wanted,), PYPI)
     fix = tr("`{line}` first, without the index of PyTorch's, then the same line again.", line=line)
     return PackageAnswer(cause, fix)
+
+
+def _beside_pypi(question: WheelQuestion, text: str) -> str | None:
+    """Return the line that was typed for uv with PyTorch's index beside PyPI, not in its place."""
+    typed = _UV_ADD.search(text)
+    if typed is None or len(question.pages) != 1:
+        return None
+    (page,) = question.pages
+    line = f"uv add {typed[1].strip()} --index pytorch-{page}={index_address(page)}"
+    return tr(
+        "`{line}`: --index is looked at beside PyPI, --index-url and --default-index in its place.", line=line
+    )
 
 
 def _explicit(index: str, project: str) -> str:

@@ -12,7 +12,7 @@ from gpuenv.explanation.wheels.facts import runs, wheel_facts
 from gpuenv.explanation.wheels.question import PYPI
 from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
-from gpuenv.model.variant import Variant
+from gpuenv.model.variant import CudaVersion, Variant
 from gpuenv.model.wheel import IndexKind, Platform
 from gpuenv.resolution.candidate import release_of
 from gpuenv.signatures.reported import Reported
@@ -74,14 +74,30 @@ def _of_driver(torch: Version, machine: ReportedMachine, knowledge: Knowledge) -
     if newest is None:
         return {}
     target = target_of(machine, knowledge)
-    variants = [
-        fact.variant
+    variants = {
+        fact.variant.cuda: fact.variant
         for fact in wheel_facts("torch", knowledge)
         if fact.version == release_of(torch) and fact.build.platform == platform and fact.page != PYPI
-        if fact.variant.cuda and fact.variant.cuda <= newest and runs(fact, target, knowledge)
-    ]
-    best = max(variants, key=lambda variant: variant.release, default=None)
+        if fact.variant.cuda and runs(fact, target, knowledge)
+    }
+    own = [cuda for cuda in variants if cuda.major == newest.major]
+    served = [cuda for cuda in own if cuda <= newest]
+    if not served and _bears_its_major(machine, newest, platform, knowledge):
+        served = sorted(own)[:1]
+    older = [cuda for cuda in variants if cuda < newest]
+    best = variants[max(served or older)] if served or older else None
     return {"driver_runs": str(newest)} | ({"driver_index": str(best)} if best else {})
+
+
+def _bears_its_major(
+    machine: ReportedMachine, newest: CudaVersion, platform: Platform, knowledge: Knowledge
+) -> bool:
+    """Whether a driver runs builds of a newer CUDA of the major that it supports."""
+    floor = knowledge.family_floor(newest.major, "windows" if platform == "win-64" else "linux")
+    try:
+        return floor is not None and Version(machine.driver or "") >= floor.version
+    except InvalidVersion:
+        return False
 
 
 def _variant(
