@@ -163,6 +163,15 @@ def test_an_image_of_another_python_begins_with_that_python() -> None:
     assert "`FROM python:3.13-slim`, then `RUN pip install torch==2.5.1`" in match.fix
 
 
+def test_the_python_that_is_said_counts_where_the_offer_ends_with_it() -> None:
+    match = first(
+        "Python 3.7.9\nERROR: Could not find a version that satisfies the requirement torch==2.0.1 "
+        "(from versions: 1.4.0, 1.5.0, 1.13.0, 1.13.1)\n"
+        "ERROR: No matching distribution found for torch==2.0.1\n"
+    )
+    assert "torch 2.0.1 has no wheel for Python 3.7" in match.cause
+
+
 def test_an_index_that_was_given_in_pypis_place_is_given_beside_it() -> None:
     match = first(
         "$ uv add torch==2.7.0 --index-url https://download.pytorch.org/whl/cu126\n"

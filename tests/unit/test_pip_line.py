@@ -48,6 +48,12 @@ def test_a_torch_whose_cuda_build_was_replaced_comes_back_with_its_companions_va
     )
 
 
+def test_a_mac_has_the_companion_of_its_torch() -> None:
+    assert fix_of("OS: macOS 15.5 (arm64)\ntorch 2.9.0\ntorchaudio 2.10.0\n", "D40") == (
+        "replace it: `python -m pip install torchaudio==2.9.0`"
+    )
+
+
 def test_the_versions_of_a_plan_are_what_is_typed() -> None:
     plan = "gpuenv plan torch==2.1.2+cu118 torchvision==0.16.2+cu118 --driver 566.03 --gpu 8.6"
     assert fix_of("torch==2.1.2\n", "D01", plan) == (

@@ -26,8 +26,9 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
 
     `conda_last` is the last release in the channel pytorch; `conda_pip_line`, `conda_forge_line` are what to
     type for that of pip and conda-forge; where there is no build of it for `conda_python_asked`,
-    `conda_python` is the nearest Python with one, `conda_pythons` are all. `conda_wrong` is a companion that
-    was asked for and belongs to another pytorch, `conda_right` the one that belongs to it.
+    `conda_python` is the nearest Python with one, `conda_pythons` are all. `conda_pip_python` is the newest
+    of pip's. `conda_wrong` is a companion that was asked for and belongs to another pytorch, `conda_right`
+    the one that belongs to it.
     """
     if facts.get("conda_platform", "").startswith("osx") or "mac_path" in facts:
         return {}
@@ -47,7 +48,11 @@ def conda_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowled
     found |= _companions(asked, facts, knowledge)
     channel = _PYTORCH if "conda_pytorch_channel" in facts else _FORGE
     of_release = [row for row in rows if row["channel"] == channel and _is(row["torch"], asked)]
-    return found | _python(facts.get("conda_python_asked", ""), of_release)
+    wheels = [{"pythons": build.pythons} for build in _cuda_builds(asked, platform, knowledge)]
+    if wheels:
+        minors = {int(tag[3:]) for row in wheels for tag in row["pythons"] if tag[3:].isdigit()}
+        found["conda_pip_python"] = f"3.{max(minors)}"
+    return found | _python(facts.get("conda_python_asked", ""), of_release or wheels)
 
 
 def conda_driver_facts(reported: Reported, facts: Mapping[str, str], knowledge: Knowledge) -> dict[str, str]:
@@ -105,6 +110,14 @@ def _cuda(text: str | None) -> CudaVersion | None:
     return None
 
 
+def _cuda_builds(asked: str, platform: Platform, knowledge: Knowledge) -> list[TorchBuild]:
+    return [
+        build
+        for build in knowledge.builds_of(platform)
+        if _is(str(build.torch), asked) and build.variant.cuda and build.index != "pypi"
+    ]
+
+
 def _pip_line(
     asked: str,
     limit: CudaVersion | None,
@@ -112,11 +125,7 @@ def _pip_line(
     facts: Mapping[str, str],
     knowledge: Knowledge,
 ) -> str | None:
-    builds = [
-        build
-        for build in knowledge.builds_of(platform)
-        if _is(str(build.torch), asked) and build.variant.cuda and build.index != "pypi"
-    ]
+    builds = _cuda_builds(asked, platform, knowledge)
     if not builds:
         return None
     torch = max(build.torch for build in builds)

@@ -45,7 +45,7 @@ def with_line(
     `command` is that of the plan for the text's machine, whose versions count.
     """
     values = reported.values
-    if machine.is_mac or any(name in values for name in _BY_CONDA):
+    if (machine.is_mac and match.check != _PAIR) or any(name in values for name in _BY_CONDA):
         return match
     if match.check is None:
         return _of_unknown_torch(match, command, values)

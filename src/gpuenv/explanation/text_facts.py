@@ -18,6 +18,7 @@ OTHER_CARDS = frozenset({"radeon", "gfx", "intel_gpu"})  # facts by which cards 
 _OF_CONDA = (  # see conda_facts
     "conda_last",
     "conda_pip_line",
+    "conda_pip_python",
     "conda_forge_line",
     "conda_python",
     "conda_wrong",

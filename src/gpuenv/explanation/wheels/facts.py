@@ -118,17 +118,25 @@ def lies_on(fact: WheelFact, question: WheelQuestion) -> bool:
 
 
 def is_offered_to(question: WheelQuestion, facts: Iterable[WheelFact]) -> int | None:
-    """Return the Python for which the pages begin with the release offered first; None if several do."""
+    """Return the Python for which the pages begin with the release offered first; None if several do.
+
+    The one that the text says counts where the pages end for it with the release offered last.
+    """
     if not question.offered:
         return None
-    first = Version(question.offered[0].public)
+    first, last = (Version(question.offered[at].public) for at in (0, -1))
     question = replace(question, local=None)  # what is offered has whatever local version
     lowest: dict[tuple[int, str], Version] = {}
+    highest: dict[int, Version] = {}
     for fact in facts:
         if lies_on(fact, question) and question.platform in {None, fact.build.platform}:
             for minor in fact.pythons:
                 key = (minor, fact.build.platform)
                 lowest[key] = min(lowest.get(key, fact.version), fact.version)
+                highest[minor] = max(highest.get(minor, fact.version), fact.version)
+    said = minor_of(question.python)
+    if said is not None and highest.get(said) == last:
+        return said
     minors = {minor for (minor, _), version in lowest.items() if version == first}
     return minors.pop() if len(minors) == 1 else None
 
