@@ -169,6 +169,7 @@ def in_its_python(fix: str, facts: Mapping[str, str]) -> str:
         part if "python.exe" in part.lower() else _BY_PYTHON.pattern.sub(lambda _: f"{python} -m pip", part)
         for part in parts[1::2]
     ]
+    parts[::2] = [part.replace("python -m pip ", f"{python} -m pip ") for part in parts[::2]]
     return "`".join(parts)
 
 
