@@ -40,9 +40,10 @@ _OVERCOME = (  # what says that a trouble is there, what says that it is over, a
     ("WARNING: Retrying (Retry(", "Successfully installed ", "\nERROR: "),
     ("does not match the project environment path", "\nTrue", "Error: "),
     ("NCCL INFO ", "Init COMPLETE", "NCCL WARN "),
+    ("torch._dynamo hit config.", " loss ", "Error"),
 )
 _TROUBLE = LazyRegex(
-    r"(?i)could not|cannot|unable|fail|error|refused|retry|timed? ?out|missing|does not match"
+    r"(?i)could not|cannot|unable|fail|error|refused|retry|timed? ?out|missing|does not match|hit config"
 )
 _STEP = LazyRegex(r"(?m)^(?P<step>[ \t]*\w[\w ().,-]{4,120}): started *$")
 _DONE = ": finished with status 'done'"
