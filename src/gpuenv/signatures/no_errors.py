@@ -6,6 +6,7 @@ They are left out before a text is searched; the lines that stay keep their numb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -52,12 +53,27 @@ _ENDS = ("end of output", "error: ")
 _MOST = 200  # tracebacks that are looked at
 _OUTPUT = 20_000  # letters behind a traceback in which its program is seen to go on
 
+_NOTICE = LazyRegex(  # what a program says of itself and goes on
+    r"\b(?:Future|Deprecation)Warning: |\bretrying \(\d|\bDUE TO PREEMPTION\b"
+    r"|\((?:optional|not needed)\b|\bis optional\b|\bnot found, not using\b"
+    r"|Torch was not compiled with flash attention"
+)
+_WELL = LazyRegex(  # how programs say that they have done what they were started for
+    r"(?m)\bPrompt executed in \d|^Executing transaction: done|\bApplication startup complete\b"
+    r"|\bCOMPLETED +0:0\b|\b(?:exit|exited|finished)(?: with)?(?: exit)? (?:code|status) 0\b"
+    r"|\b[Tt]raining (?:is )?(?:done|complete[d]?|finished)\b"
+)
+_FAILS = LazyRegex(
+    r"(?m)Traceback \(most recent call last\)|^[\w.]*(?:Error|Exception)\b|^(?:error|ERROR|fatal): "
+)
+
 TEST = N_("the result of a test that did not fail")
 COUNT = N_("a count of no errors")
 NOTICE = N_("a notice that says of itself that it is harmless")
 BUILT = N_("a part of a build that succeeded")
 CODE = N_("a line of the source, which a traceback quotes")
 OVERCOME = N_("a trouble that was overcome")
+NOTED = N_("a notice of a program that did its work all the same")
 CAUGHT = N_("a probe that failed, after which the build went on")
 
 
@@ -83,6 +99,7 @@ def without_harmless(text: str) -> tuple[str, tuple[LeftOut, ...]]:
             *((span, CAUGHT) for span in _caught(text)),
             *((span, CODE) for span in _raising(text)),
             *((span, OVERCOME) for span in _overcome(text)),
+            *((span, NOTED) for span in _noted(text)),
         )
     )
     if not spans:
@@ -178,3 +195,22 @@ def _overcome(text: str) -> Iterator[_Span]:
         if end < 0 or text.find(still, end) >= 0:
             continue
         yield from (span for span in _lines_with(text[:end], trouble) if _TROUBLE.pattern.search(text, *span))
+
+
+def _noted(text: str) -> Iterator[_Span]:
+    """Yield the notices of a program that ended well behind them, and failed nowhere."""
+    ends = [match.start() for match in _WELL.pattern.finditer(text, max(len(text) - _OUTPUT, 0))]
+    if not ends:
+        return
+    spans = [
+        (text.rfind("\n", 0, match.start()) + 1, _line_end(text, match.end()))
+        for match in _NOTICE.pattern.finditer(text, max(ends[-1] - _OUTPUT, 0), ends[-1])
+    ]
+    others = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans, (len(text), 0)])]
+    if not any(map(_FAILS.pattern.search, others)):
+        yield from spans
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end

@@ -30,6 +30,12 @@ _MEANT_FOR_CPU = ("ci_runner", "no_gpu_said")  # facts of a machine that has no 
 _SAID = {"driver_said": "driver", "python_said": "python", "platform_said": "platform"}  # in a sentence
 _OF_LINUX = ("docker", "linux_path", "ubuntu", "wsl")  # facts beside which a named Windows is the host
 
+_OF_PROCESS = re.compile(  # what torchrun and vLLM put before the lines of an error
+    r"(?m)^(?:\[rank\d{1,5}\]: ?"
+    r"|\([^()\n]{1,60}\bpid=\d+[^()\n]{0,60}\) (?:ERROR [\d-]{5,10} [\d:]{8} \[[^\]\n]{1,60}\] ?)?"
+    r"(?=  |Traceback|[\w.]{1,60}(?:Error|Exception)\b))"
+)
+
 SYMPTOMS = ("available", "device_count")  # facts by which torch says whether it has a GPU
 
 
@@ -130,6 +136,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     gpus: dict[int, tuple[int, str]] = {}
     varied: set[str] = set()
     failed: dict[tuple[FailureKind, str], list[re.Match[str]]] = {}
+    text = _OF_PROCESS.sub("", text)
     spans = read_parts(text)
     lower = "\n".join(text[start:end] for start, end in spans).lower()
     for report in reports:
