@@ -233,3 +233,15 @@ def test_what_a_person_says_counts_where_no_program_prints_it(text: str, told: d
     facts = read_reported(text, load_reports()).facts
     names = ("driver", "python", "platform")
     assert {name: facts[name].value for name in names if name in facts} == told
+
+
+def test_the_ranks_before_the_lines_of_a_traceback_hide_nothing() -> None:
+    error = (
+        '  File "/v/lib/python3.11/site-packages/causal_conv1d/ops.py", line 27, in fwd',
+        "    causal_conv1d_cuda.fwd(",
+        "torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device",
+    )
+    for process in ("[rank0]: ", "(EngineCore_0 pid=41) ERROR 09-30 12:01:50 [core.py:632] "):
+        text = "(EngineCore_0 pid=41) INFO started\n" + "\n".join(process + line for line in error)
+        assert read(text).value("kernel_package") == "causal_conv1d"
+        assert read(text).value("vllm_engine")

@@ -136,7 +136,7 @@ def read_reported(text: str, reports: Iterable[FactPattern]) -> Reported:
     gpus: dict[int, tuple[int, str]] = {}
     varied: set[str] = set()
     failed: dict[tuple[FailureKind, str], list[re.Match[str]]] = {}
-    text = _OF_PROCESS.sub("", text)
+    text = _without_processes(text)
     spans = read_parts(text)
     lower = "\n".join(text[start:end] for start, end in spans).lower()
     for report in reports:
@@ -173,6 +173,13 @@ def _take_said(facts: dict[str, tuple[int, str]]) -> None:
         is_host = name == "platform" and any(fact in facts for fact in _OF_LINUX)
         if found and name not in facts and not is_host:
             facts[name] = found
+
+
+def _without_processes(text: str) -> str:
+    """Return a text without the names of processes before its lines, but that of the first of them."""
+    named = text.find("pid=")
+    kept = 0 if named < 0 else text.find("\n", named) + 1 or len(text)
+    return text[:kept] + _OF_PROCESS.sub("", text[kept:])
 
 
 def _keep_failed(
