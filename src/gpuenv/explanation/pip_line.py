@@ -70,7 +70,7 @@ def _of_unknown_torch(
 ) -> SignatureMatch:
     """Return a match with the line of the plan for the text's GPU, where that repairs what it tells.
 
-    That is a GPU which torch has no code for, or a build for the CPU.
+    That is a GPU which torch has no code for, a build for the CPU, or a package that wants a newer torch.
     """
     line = None if match.settled else _of_plan(command or "", values)
     if line is None:
@@ -79,6 +79,9 @@ def _of_unknown_torch(
         cause = tr("torch is installed in its build for the CPU")
         fix = tr("{fix}: `{line}`", fix=tr("put the CUDA build in its place"), line=line)
         return replace(match, cause=cause, fix=fix, settled=True)
+    if any(want.startswith("torch>") for want in match.wants):
+        fix = tr("{fix}: `{line}`", fix=tr("install the torch that it asks for"), line=line)
+        return replace(match, fix=f"{fix}. {match.fix}")
     if match.checks[:1] != (_ARCHITECTURE,) or not _TOLD & {*dict(match.facts)}:
         return match
     kept = tr("a release that your project pins may stay where that index has it")
