@@ -40,6 +40,8 @@ _OVERCOME = (  # what says that a trouble is there, what says that it is over, a
     ("entering retry loop", "Network error resolved", "Network error ("),
     ("WARNING: Retrying (Retry(", "Successfully installed ", "\nERROR: "),
     ("does not match the project environment path", "\nTrue", "Error: "),
+    ("does not match the project environment path", "\nInstalled ", "Error"),
+    ("Failed to download", "\nInstalled ", "Failed to "),
     ("NCCL INFO ", "Init COMPLETE", "NCCL WARN "),
     ("torch._dynamo hit config.", " loss ", "Error"),
 )
@@ -61,7 +63,8 @@ _NOTICE = LazyRegex(  # what a program says of itself and goes on
 _WELL = LazyRegex(  # how programs say that they have done what they were started for
     r"(?m)\bPrompt executed in \d|^Executing transaction: done|\bApplication startup complete\b"
     r"|\bCOMPLETED +0:0\b|\b(?:exit|exited|finished)(?: with)?(?: exit)? (?:code|status) 0\b"
-    r"|\b[Tt]raining (?:is )?(?:done|complete[d]?|finished)\b"
+    r"|\b\d+ passed(?:, \d+ (?:warnings?|skipped))* in \d"
+    r"|\b[Tt]raining (?:is )?(?:done|completed?|finished)\b"
 )
 _FAILS = LazyRegex(
     r"(?m)Traceback \(most recent call last\)|^[\w.]*(?:Error|Exception)\b|^(?:error|ERROR|fatal): "

@@ -36,7 +36,7 @@ _BLANKS = (  # what stands for a value in a fix, and the fact that has it
 _BY_PYTHON = LazyRegex(
     r"(?:\b(?:python3?|py) -m )?(?<![\w.])(?<!uv )pip3?(?= (?:install|uninstall|download|show)\b)"
 )
-_HOMES = LazyRegex(r"(?i)(?:^|[\\/])\.?\w*venv\w*$")  # folders of virtual environments
+_HOMES = LazyRegex(r"(?i)(?:^|[\\/])(?:\.[\w-]+|\w*venv\w*)$")  # folders of virtual environments
 _INSTALLS = LazyRegex(
     r"(?:python3? -m )?(?:pip3?|uv|conda|mamba|micromamba|pixi|poetry|apt|apt-get) "
     r"(?!run|cache|env|config|list)"
