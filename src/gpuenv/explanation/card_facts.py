@@ -12,8 +12,7 @@ from gpuenv.explanation.judge_reported import findings_of
 from gpuenv.explanation.pip_line import install_line, served, with_companions
 from gpuenv.explanation.repair_command import nearest_torch
 from gpuenv.explanation.reported_machine import ReportedMachine, driver_of, machine_of, target_of
-from gpuenv.explanation.wheels.facts import runs, wheel_facts
-from gpuenv.explanation.wheels.question import PYPI
+from gpuenv.explanation.wheels.facts import torch_builds
 from gpuenv.knowledge.accelerator_names import AcceleratorNames
 from gpuenv.knowledge.accelerators import Accelerators
 from gpuenv.knowledge.knowledge import Knowledge
@@ -114,8 +113,7 @@ def driver_facts(reported: Reported, release: str | None, knowledge: Knowledge) 
     minor = int(machine.python.partition(".")[2]) if machine.python else None
     fitting = [
         fact
-        for fact in wheel_facts("torch", knowledge)
-        if fact.build.platform == platform and fact.page != PYPI and runs(fact, target, knowledge)
+        for fact in torch_builds(platform, target, knowledge)
         if fact.listed and (minor is None or minor in fact.listed)
     ]
     for torch in _nearest_first({fact.version for fact in fitting}, release):

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuenv.explanation.load_tables import load_reports, load_signatures
-from gpuenv.explanation.text_facts import OTHER_CARDS, facts_of
+from gpuenv.explanation.text_facts import OTHER_CARDS, asked_facts, facts_of
 from gpuenv.i18n.messages import current_language, gettext, tr
 from gpuenv.signatures.catalogue import Signatures
 from gpuenv.signatures.circumstances import circumstances
@@ -110,8 +110,8 @@ def _settled(
     asked = {name for match in matches for case in match.cases for name, _ in case.when}
     facts = facts_of(reported, environ, asked)
     each = tuple(settled(match, facts) for match in matches)
-    if blanks := {name for match in each for name in blanks_of(match.fix)}:
-        facts = facts_of(reported, environ, {*asked, *blanks})
+    blanks = {name for match in each for name in blanks_of(match.fix)}
+    facts |= asked_facts(reported, facts, environ, blanks - facts.keys())
     return tuple(replace(match, fix=in_its_shell(filled(match.fix, facts), facts)) for match in each)
 
 

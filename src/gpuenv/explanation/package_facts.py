@@ -8,8 +8,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine, driver_cuda_of, machine_of, target_of
 from gpuenv.explanation.wheels.commands import index_address
-from gpuenv.explanation.wheels.facts import runs, wheel_facts
-from gpuenv.explanation.wheels.question import PYPI
+from gpuenv.explanation.wheels.facts import torch_builds
 from gpuenv.knowledge.ecosystem import KnownWheels, WheelSet, minor_of
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.model.variant import CudaVersion, Variant
@@ -76,9 +75,8 @@ def _of_driver(torch: Version, machine: ReportedMachine, knowledge: Knowledge) -
     target = target_of(machine, knowledge)
     variants = {
         fact.variant.cuda: fact.variant
-        for fact in wheel_facts("torch", knowledge)
-        if fact.version == release_of(torch) and fact.build.platform == platform and fact.page != PYPI
-        if fact.variant.cuda and runs(fact, target, knowledge)
+        for fact in torch_builds(platform, target, knowledge, release_of(torch))
+        if fact.variant.cuda
     }
     own = [cuda for cuda in variants if cuda.major == newest.major]
     served = [cuda for cuda in own if cuda <= newest]

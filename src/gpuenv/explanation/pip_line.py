@@ -11,8 +11,7 @@ from packaging.version import InvalidVersion, Version
 
 from gpuenv.explanation.reported_machine import ReportedMachine, target_of
 from gpuenv.explanation.wheels.commands import as_listed, index_address
-from gpuenv.explanation.wheels.facts import runs, wheel_facts
-from gpuenv.explanation.wheels.question import PYPI
+from gpuenv.explanation.wheels.facts import torch_builds
 from gpuenv.i18n.messages import tr
 from gpuenv.knowledge.knowledge import Knowledge
 from gpuenv.knowledge.records import DriverOs
@@ -95,14 +94,11 @@ def _older_python(values: Mapping[str, str], machine: ReportedMachine, knowledge
     None where there are such builds: then it is another rule that they fail.
     """
     target = target_of(machine, knowledge)
+    if target is None:
+        return None
     platform = machine.platform or "linux-64"
-    fitting = [
-        fact
-        for fact in wheel_facts("torch", knowledge)
-        if fact.build.platform == platform and fact.page != PYPI and fact.listed
-        if target is not None and runs(fact, target, knowledge)
-    ]
-    if target is None or any(machine.python == f"3.{minor}" for fact in fitting for minor in fact.listed):
+    fitting = [fact for fact in torch_builds(platform, target, knowledge) if fact.listed]
+    if any(machine.python == f"3.{minor}" for fact in fitting for minor in fact.listed):
         return None
     if not fitting:
         return tr(

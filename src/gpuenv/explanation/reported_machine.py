@@ -16,11 +16,10 @@ from gpuenv.model.machine import Machine
 from gpuenv.model.variant import CudaVersion
 from gpuenv.model.wheel import Platform
 from gpuenv.resolution.target import PLATFORMS_BY_SYSTEM, Target, choose_target
+from gpuenv.signatures.circumstances import MAC, WINDOWS
 from gpuenv.signatures.reported import Reported
 
 _DIGITS = re.compile(r"(\d{1,2}?)[., ]*(\d)[af]?")
-_WINDOWS = re.compile(r"windows|^win|^\[MSC v", re.IGNORECASE)
-_MAC = re.compile(r"macos|darwin", re.IGNORECASE)
 _ARM = re.compile(r"aarch64|arm64")
 
 
@@ -55,11 +54,11 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
     """Return the machine of a text; a GPU stands by its compute capability where that is said."""
     gpus = _gpus(reported, knowledge)
     texts = [reported.value(name) or "" for name in ("platform", "windows_path")]
-    windows = bool(texts[1] or _WINDOWS.search(texts[0])) and "wsl" not in texts[0].lower()
+    windows = bool(texts[1] or WINDOWS.pattern.search(texts[0])) and "wsl" not in texts[0].lower()
     platform: Platform | None = None
     if windows:
         platform = "win-64"
-    elif not _MAC.search(texts[0]) and _ARM.search(texts[0]):
+    elif not MAC.pattern.search(texts[0]) and _ARM.search(texts[0]):
         platform = "linux-aarch64"
     return ReportedMachine(
         gpus=gpus,
@@ -72,7 +71,7 @@ def machine_of(reported: Reported, knowledge: Knowledge) -> ReportedMachine:
 
 def is_of_mac(reported: Reported) -> bool:
     """Whether a text is from a machine of Apple's."""
-    return bool(_MAC.search(reported.value("platform") or "") or reported.value("mac_path"))
+    return bool(MAC.pattern.search(reported.value("platform") or "") or reported.value("mac_path"))
 
 
 def names_gpu(reported: Reported) -> bool:

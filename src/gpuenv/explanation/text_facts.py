@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpuenv import matrices
 from gpuenv.signatures.circumstances import circumstances
 from gpuenv.signatures.derived import derived_facts, memory_facts
-from gpuenv.signatures.reported import Reported
+from gpuenv.signatures.reported import Reported, canonical
 
 if TYPE_CHECKING:
     from gpuenv.knowledge.knowledge import Knowledge
@@ -45,6 +45,30 @@ def facts_of(
     """
     values = reported.values
     facts = circumstances(values) | values | derived_facts(values, matrices.load("companions"))
+    facts |= asked_facts(reported, facts, environ, asked)
+    facts |= _unbuilt(reported) or _owner(reported)
+    facts |= memory_facts(values)
+    if "wanted_cuda" in values:
+        facts |= _wanted_driver(values["wanted_cuda"], environ)
+    if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
+        from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
+
+        facts |= cuda_facts(reported, environ or {})
+    if OTHER_CARDS.isdisjoint(values):
+        return facts
+    from gpuenv.explanation.card_facts import card_facts  # noqa: PLC0415 - planning is much
+
+    return facts | card_facts(reported, environ or {})
+
+
+def asked_facts(
+    reported: Reported,
+    known: Mapping[str, str],
+    environ: Mapping[str, str] | None,
+    asked: Container[str],
+) -> dict[str, str]:
+    """Return what is `known` of a text, with those of the facts asked for that take the matrices to know."""
+    facts = dict(known)
     if "torch" in facts and any(name in asked for name in _OF_PACKAGES):
         from gpuenv.explanation.package_facts import package_facts  # noqa: PLC0415 - the matrices are large
 
@@ -62,19 +86,7 @@ def facts_of(
         from gpuenv.explanation.card_facts import capability_fact  # noqa: PLC0415 - the matrices are large
 
         facts |= capability_fact(reported, _knowledge(environ))
-    facts |= _unbuilt(reported) or _owner(reported)
-    facts |= memory_facts(values)
-    if "wanted_cuda" in values:
-        facts |= _wanted_driver(values["wanted_cuda"], environ)
-    if not _OF_LIBRARIES.isdisjoint(values) and (reported.gpus or "gpu_named" in values):
-        from gpuenv.explanation.card_facts import cuda_facts  # noqa: PLC0415 - planning is much
-
-        facts |= cuda_facts(reported, environ or {})
-    if OTHER_CARDS.isdisjoint(values):
-        return facts
-    from gpuenv.explanation.card_facts import card_facts  # noqa: PLC0415 - planning is much
-
-    return facts | card_facts(reported, environ or {})
+    return facts
 
 
 def _of_driver(
@@ -106,9 +118,9 @@ def _unbuilt(reported: Reported) -> dict[str, str]:
         return {}
     values = reported.values
     folder, version = values.get("unbuilt_folder"), failure.facts.get("unbuilt_version")
-    if version is None and _canonical(values.get("unbuilt_source", "")) == failure.package:
+    if version is None and canonical(values.get("unbuilt_source", "")) == failure.package:
         version = values["unbuilt_source_version"]
-    if folder and (version is None or _canonical(re.split(r"[/\\]", folder)[-1]) == failure.package):
+    if folder and (version is None or canonical(re.split(r"[/\\]", folder)[-1]) == failure.package):
         return {"unbuilt_asked": folder}
     name = failure.facts["unbuilt"]
     asked = f"{name}=={version}" if version else name
@@ -117,15 +129,11 @@ def _unbuilt(reported: Reported) -> dict[str, str]:
 
 def _owner(reported: Reported) -> dict[str, str]:
     """Return `unbuilt_asked` of the installed package whose compiled part does not fit torch."""
-    module = _canonical(reported.value("extension") or "")
+    module = canonical(reported.value("extension") or "")
     for name, fact in reported.packages.items():
         if module == name or re.fullmatch(rf"{re.escape(name)}-(?:cuda|c|ext|kernels|cpp|2-cuda)", module):
             return {"unbuilt_asked": f"{name}=={fact.value.partition('+')[0]}"}
     return {}
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()  # as PEP 503 has it
 
 
 def _wanted_driver(cuda: str, environ: Mapping[str, str] | None) -> dict[str, str]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from gpuenv.signatures.lazy_regex import LazyRegex
 
-_WINDOWS = LazyRegex(r"(?i)windows|^win|^\[MSC v")
-_MAC = LazyRegex(r"(?i)macos|darwin")
+WINDOWS = LazyRegex(r"(?i)windows|^win|^\[MSC v")
+MAC = LazyRegex(r"(?i)macos|darwin")
 _LINUX = LazyRegex(r"(?i)linux|ubuntu|debian|fedora|centos|red hat|arch\b")
 _CONTAINERS = ("docker", "podman", "kubernetes", "apptainer")
 
@@ -30,7 +30,7 @@ def _system(values: Mapping[str, str]) -> str:
     platform = values.get("platform", "")
     said = {
         name
-        for name, regex in (("windows", _WINDOWS), ("macos", _MAC), ("linux", _LINUX))
+        for name, regex in (("windows", WINDOWS), ("macos", MAC), ("linux", _LINUX))
         if regex.pattern.search(platform)
     }
     if len(said) == 1:

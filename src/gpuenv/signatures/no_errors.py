@@ -5,6 +5,7 @@ They are left out before a text is searched; the lines that stay keep their numb
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
@@ -66,9 +67,7 @@ _WELL = LazyRegex(  # how programs say that they have done what they were starte
     r"|\b\d+ passed(?:, \d+ (?:warnings?|skipped))* in \d"
     r"|\b[Tt]raining (?:is )?(?:done|completed?|finished)\b"
 )
-_FAILS = LazyRegex(
-    r"(?m)Traceback \(most recent call last\)|^[\w.]*(?:Error|Exception)\b|^(?:error|ERROR|fatal): "
-)
+_FAILS = LazyRegex(rf"(?m){re.escape(TRACEBACK)}|^[\w.]*(?:Error|Exception)\b|^(?:error|ERROR|fatal): ")
 
 TEST = N_("the result of a test that did not fail")
 COUNT = N_("a count of no errors")
@@ -130,11 +129,14 @@ def _lines(text: str) -> Iterator[tuple[_Span, str]]:
 def _lines_with(text: str, word: str) -> Iterator[_Span]:
     at = text.find(word)
     while at >= 0:
-        start = text.rfind("\n", 0, at) + 1
-        end = text.find("\n", at)
-        end = len(text) if end < 0 else end
-        yield start, end
-        at = text.find(word, end)
+        span = _line_at(text, at)
+        yield span
+        at = text.find(word, span[1])
+
+
+def _line_at(text: str, at: int) -> _Span:
+    end = text.find("\n", at)
+    return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end
 
 
 def _tests(line: str) -> bool:
@@ -205,15 +207,10 @@ def _noted(text: str) -> Iterator[_Span]:
     ends = [match.start() for match in _WELL.pattern.finditer(text, max(len(text) - _OUTPUT, 0))]
     if not ends:
         return
-    spans = [
-        (text.rfind("\n", 0, match.start()) + 1, _line_end(text, match.end()))
-        for match in _NOTICE.pattern.finditer(text, max(ends[-1] - _OUTPUT, 0), ends[-1])
-    ]
+    notices = _NOTICE.pattern.finditer(text, max(ends[-1] - _OUTPUT, 0), ends[-1])
+    spans = [_line_at(text, notice.start()) for notice in notices]
+    if not spans:
+        return
     others = [text[end:start] for (_, end), (start, _) in pairwise([(0, 0), *spans, (len(text), 0)])]
     if not any(map(_FAILS.pattern.search, others)):
         yield from spans
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end

@@ -175,9 +175,16 @@ def _take_said(facts: dict[str, tuple[int, str]]) -> None:
             facts[name] = found
 
 
+def canonical(name: str) -> str:
+    """Return the name of a package as PEP 503 has it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def _without_processes(text: str) -> str:
     """Return a text without the names of processes before its lines, but that of the first of them."""
     named = text.find("pid=")
+    if named < 0 and "[rank" not in text:
+        return text
     kept = 0 if named < 0 else text.find("\n", named) + 1 or len(text)
     return text[:kept] + _OF_PROCESS.sub("", text[kept:])
 
@@ -190,8 +197,7 @@ def _keep_failed(
     """Take what a match tells of a package that failed."""
     for kind in _FAILED:
         if kind in found and len(failed) < _MOST_FAILED:
-            name = re.sub(r"[-_.]+", "-", found[kind]).lower()  # as PEP 503 has it
-            failed.setdefault((kind, name), []).append(match)
+            failed.setdefault((kind, canonical(found[kind])), []).append(match)
 
 
 def _failures(

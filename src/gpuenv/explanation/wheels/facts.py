@@ -148,6 +148,18 @@ def runs(fact: WheelFact, target: Target | None, knowledge: Knowledge) -> bool:
     return runs_on(fact.build, target, knowledge)
 
 
+def torch_builds(
+    platform: Platform, target: Target | None, knowledge: Knowledge, release: Version | None = None
+) -> list[WheelFact]:
+    """Return torch's builds, or those of a release, on PyTorch's pages that run on a machine's GPUs."""
+    return [
+        fact
+        for fact in wheel_facts("torch", knowledge)
+        if fact.build.platform == platform and fact.page != PYPI and release in {None, fact.version}
+        if runs(fact, target, knowledge)
+    ]
+
+
 def nearness(fact: WheelFact, wanted: str | None) -> tuple[int, int]:
     """Return how far a build's CUDA is from the one wanted, an older one before a newer one, for sorting."""
     own, asked = fact.variant.cuda, Variant(wanted).cuda if wanted else None
